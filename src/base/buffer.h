@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/text.h"
 
 struct bytes {
   const char *ptr;
@@ -17,9 +18,11 @@ struct buffer {
   char *data; /* always followed by a 0 once anything was appended or reserved */
   size_t length, capacity, limit;
   bool overflowed;
+  bool shown; /* text for a terminal: buffer_printf shows every %s (base/text.h); what is appended otherwise is our own */
 };
 
 void buffer_init(struct buffer *buffer, size_t limit);
+void buffer_init_shown(struct buffer *buffer, size_t limit);
 bool buffer_append(struct buffer *buffer, const void *data, size_t length);
 bool buffer_text(struct buffer *buffer, const char *text);
 bool buffer_printf(struct buffer *buffer, const char *format, ...) LYNX_PRINTF(2, 3);
@@ -34,19 +37,5 @@ struct bytes bytes_of(const char *text);
 static inline bool bytes_equal(struct bytes a, const char *text) {
   return a.length == strlen(text) && (a.length == 0 || memcmp(a.ptr, text, a.length) == 0);
 }
-
-bool text_ends_with(const char *text, const char *end);
-
-/* Text from outside, made fit for a terminal, a message or a report: control characters and bytes that are not UTF-8
- * become '?'; cut (at a character) to fit size. Returns dst. */
-char *text_sanitise(char *dst, size_t size, const char *src, size_t length);
-
-/* Puts stars in place of a secret, and of a beginning of it (4 bytes or more) at the text's end, where it was cut. NULL: there is none. */
-void text_redact(char *text, const char *secret);
-
-/* The length of the UTF-8 character that begins here, or 0 if these bytes do not begin one (or it is cut off). */
-size_t utf8_length(const unsigned char *p, size_t available);
-/* How many bytes of it, from its beginning, are UTF-8: all, or those before the first that is not. */
-size_t utf8_valid(const char *text, size_t length);
 
 #endif

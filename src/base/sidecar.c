@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,13 +11,13 @@
 static const char *const suffixes[] = {"-journal", "-wal"};
 
 /* Its name; false where nothing is there, not even a link. */
-static bool is_beside(const char *path, const char *suffix, char name[1024], struct stat *info) {
-  int n = snprintf(name, 1024, "%s%s", path, suffix);
-  return n > 0 && n < 1024 && lstat(name, info) == 0;
+static bool is_beside(const char *path, const char *suffix, char name[PATH_MAX + 8], struct stat *info) {
+  int n = snprintf(name, PATH_MAX + 8, "%s%s", path, suffix);
+  return n > 0 && n < PATH_MAX + 8 && lstat(name, info) == 0;
 }
 
 enum lynx_status sidecar_refuse_all(const char *path, const char *next, struct lynx_error *error) {
-  char name[1024];
+  char name[PATH_MAX + 8];
   struct stat info;
   for (size_t i = 0; i < LYNX_COUNT(suffixes); i++) {
     if (!is_beside(path, suffixes[i], name, &info)) continue;
@@ -29,7 +30,7 @@ enum lynx_status sidecar_refuse_all(const char *path, const char *next, struct l
 }
 
 enum lynx_status sidecar_refuse_journal(const char *path, struct lynx_error *error) {
-  char name[1024];
+  char name[PATH_MAX + 8];
   struct stat info;
   if (!is_beside(path, suffixes[0], name, &info)) return LYNX_OK;
   lynx_error_at(error, path, 0, NULL);
@@ -39,13 +40,22 @@ enum lynx_status sidecar_refuse_journal(const char *path, struct lynx_error *err
                    name);
 }
 
-void sidecar_immutable_uri(const char *path, char *ret, size_t size) {
+enum sidecar_log sidecar_log_of(const char *path) {
+  char name[PATH_MAX + 8];
+  struct stat info;
+  bool log = is_beside(path, "-wal", name, &info), plain = log && S_ISREG(info.st_mode), empty = plain && info.st_size == 0;
+  bool index = is_beside(path, "-shm", name, &info) && S_ISREG(info.st_mode);
+  if (plain && index) return SIDECAR_LOG_SHARED;
+  return log && !empty ? SIDECAR_LOG_ALONE : SIDECAR_LOG_NONE;
+}
+
+void sidecar_uri(const char *path, const char *query, char *ret, size_t size) {
   size_t used = (size_t)snprintf(ret, size, "file:");
   for (const char *p = path; *p != 0 && used + 40 < size; p++) {
     bool plain = strchr("?#%", *p) == NULL;
     used += (size_t)snprintf(ret + used, size - used, plain ? "%c" : "%%%02X", (unsigned char)*p);
   }
-  (void)snprintf(ret + used, size - used, "?mode=ro&immutable=1");
+  (void)snprintf(ret + used, size - used, "?%s", query);
 }
 
 /* The last bytes of a journal that names another one. */
@@ -60,7 +70,7 @@ static bool names_others(const char *name, off_t length) {
 }
 
 enum lynx_status sidecar_check_own(const char *path, struct lynx_error *error) {
-  char name[1024];
+  char name[PATH_MAX + 8];
   struct stat info;
   for (size_t i = 0; i < LYNX_COUNT(suffixes); i++) {
     if (!is_beside(path, suffixes[i], name, &info)) continue;

@@ -15,7 +15,15 @@ enum lynx_status sidecar_refuse_all(const char *path, const char *next, struct l
 enum lynx_status sidecar_refuse_journal(const char *path, struct lynx_error *error) LYNX_MUST_CHECK;
 /* For who recovers: what is there must be a plain file of this user, and a journal must name no other file. */
 enum lynx_status sidecar_check_own(const char *path, struct lynx_error *error) LYNX_MUST_CHECK;
-/* The name by which SQLite opens it as a file that nobody changes: no lock, no log, no right to write beside it. */
-void sidecar_immutable_uri(const char *path, char *ret, size_t size);
+/* The log of a database in WAL mode. A reader that must change nothing may read a log that has its index beside it. */
+enum sidecar_log {
+  SIDECAR_LOG_NONE,   /* or an empty one */
+  SIDECAR_LOG_SHARED, /* with its index: somebody writes, or was killed while he did */
+  SIDECAR_LOG_ALONE   /* nobody writes; or no plain file */
+};
+enum sidecar_log sidecar_log_of(const char *path);
+/* The name by which SQLite opens the file with these parameters. "mode=ro&immutable=1": as a file that nobody changes: no lock, no log, no
+ * right to write beside it. */
+void sidecar_uri(const char *path, const char *query, char *ret, size_t size);
 
 #endif

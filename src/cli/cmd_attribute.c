@@ -84,8 +84,9 @@ static bool show_progress(void *context, int64_t done) {
     for (size_t i = 0; i < r->n; i++) sum += r->done[i];
     double rate = (double)sum * 1e9 / (double)(now - r->began_ns);
     r->told_ns = now;
-    (void)fprintf(stderr, "%sread %.0f of %.0f MB, %.0f MB/s, %.0f s left%s", r->terminal ? "\r\033[K" : "", (double)sum / 1e6,
-                  (double)r->bytes / 1e6, rate / 1e6, rate > 0 ? (double)(r->bytes - sum) / rate : 0, r->terminal ? "" : "\n");
+    complain("%sread %.0f of %.0f MB, %.0f MB/s, %.0f s left", r->terminal ? text_colors[TEXT_ERASE_LINE] : "", (double)sum / 1e6,
+             (double)r->bytes / 1e6, rate / 1e6, rate > 0 ? (double)(r->bytes - sum) / rate : 0);
+    if (!r->terminal) complain("\n");
     (void)fflush(stderr);
   }
   (void)pthread_mutex_unlock(&r->lock);
@@ -131,7 +132,7 @@ static bool add_traces(struct attribution *attribution, const char *const *paths
   if (status == LYNX_OK) status = attribution_add(attribution, inputs, n, processors > 0 ? (size_t)processors : 1, &failed, &error);
   for (size_t i = 0; i < opened; i++)
     if (sources[i].release != NULL) sources[i].release(sources[i].context);
-  if (reading.told_ns != reading.began_ns && reading.terminal) (void)fprintf(stderr, "\r\033[K");
+  if (reading.told_ns != reading.began_ns && reading.terminal) complain("\r\033[K");
   if (status == LYNX_OK) return true;
   lynx_error_at(&error, paths[failed], 0, NULL);
   (void)report_error(&error);
@@ -146,8 +147,8 @@ static size_t cut_list(char *list, const char **paths) {
     bool last = at[length] == 0;
     at[length] = 0;
     if (length == 0 || n == TRACES_MAX) {
-      (void)fprintf(stderr, "lynxbench attribute: --against: found %s; accepted: up to %d names with commas between\n",
-                    length == 0 ? "an empty name" : "too many", TRACES_MAX);
+      complain("lynxbench attribute: --against: found %s; accepted: up to %d names with commas between\n",
+               length == 0 ? "an empty name" : "too many", TRACES_MAX);
       return 0;
     }
     paths[n++] = at;
@@ -168,7 +169,7 @@ static bool choose(const char *name, const char *value, const char *const *choic
     (void)snprintf(accepted + strlen(accepted), sizeof accepted - strlen(accepted), "%s%s", i > 0 ? ", " : "", choices[i]);
   }
   if (value == NULL) return true;
-  (void)fprintf(stderr, "lynxbench attribute: --%s: found '%s'; accepted: %s\n", name, value, accepted);
+  complain("lynxbench attribute: --%s: found '%s'; accepted: %s\n", name, value, accepted);
   return false;
 }
 
@@ -187,15 +188,15 @@ static bool read_options(const struct arguments *arguments, struct account_optio
   ret->window = (enum account_window)window;
   ret->orphans = (enum orphan_policy)orphans;
   if (device != NULL && (!number_int64(device, strlen(device), ret_device) || *ret_device < 0)) {
-    (void)fprintf(stderr, "lynxbench attribute: --device: found '%s'; accepted: the number of a device, 0 or more\n", device);
+    complain("lynxbench attribute: --device: found '%s'; accepted: the number of a device, 0 or more\n", device);
     return false;
   }
   if (time != NULL && (!number_duration(time, strlen(time), &ret->threshold_ns) || ret->threshold_ns < 1)) {
-    (void)fprintf(stderr, "lynxbench attribute: --back-to-back: found '%s'; accepted: a duration such as 5us or 800ns\n", time);
+    complain("lynxbench attribute: --back-to-back: found '%s'; accepted: a duration such as 5us or 800ns\n", time);
     return false;
   }
   if (top != NULL && (!number_int64(top, strlen(top), ret_top) || *ret_top < 0)) {
-    (void)fprintf(stderr, "lynxbench attribute: --top: found '%s'; accepted: a number, 0 or more\n", top);
+    complain("lynxbench attribute: --top: found '%s'; accepted: a number, 0 or more\n", top);
     return false;
   }
   return true;
@@ -246,9 +247,8 @@ static bool write_all(const struct arguments *arguments, const struct attributio
 static bool only_timelines(const struct attribution *a) {
   for (size_t i = 0; i < a->n_traces; i++) {
     if (a->traces[i].content == CONTENT_TIMELINE) continue;
-    (void)fprintf(stderr,
-                  "lynxbench attribute: --against: %s is of %s; accepted: traces of spans on a clock (kineto, nsys, onnxruntime, chrome)\n",
-                  a->traces[i].path, a->traces[i].content == CONTENT_SAMPLES ? "samples" : "requests");
+    complain("lynxbench attribute: --against: %s is of %s; accepted: traces of spans on a clock (kineto, nsys, onnxruntime, chrome)\n",
+             a->traces[i].path, a->traces[i].content == CONTENT_SAMPLES ? "samples" : "requests");
     return false;
   }
   return true;
@@ -284,7 +284,7 @@ static bool try_live(const struct arguments *arguments, int *ret_code) {
 static int run(const struct arguments *arguments) {
   int shown;
   if (arguments->option[FLAG_HOOK] != NULL && arguments->option[FLAG_RECORD] == NULL) {
-    (void)fprintf(stderr, "lynxbench attribute: --hook: found '%s', accepted: with --record\n", arguments->option[FLAG_HOOK]);
+    complain("lynxbench attribute: --hook: found '%s', accepted: with --record\n", arguments->option[FLAG_HOOK]);
     return EXIT_WRONG_INPUT;
   }
   if (try_live(arguments, &shown)) return shown;

@@ -42,17 +42,17 @@ static int run(const struct arguments *arguments) {
   struct buffer figures;
   buffer_init(&figures, FIGURES_MAX);
   if (ledger_file_is(path)) {
-    if (!ledger_file_open(path, false, &ledger)) return ledger_file_code(&ledger); /* it was reported why: altered, rolled back, forked */
+    if (!ledger_file_open(path, LEDGER_READS, &ledger))
+      return ledger_file_code(&ledger); /* it was reported why: altered, rolled back, forked */
     audit_ledger(ledger.ledger, ledger.address, &audit);
   } else {
     if (access(path, F_OK) != 0) { /* what is not there neither holds nor fails */
-      (void)fprintf(stderr, "lynxbench audit: '%s': %s; accepted: a bundle, or a ledger\n", path, strerror(errno));
+      complain("lynxbench audit: '%s': %s; accepted: a bundle, or a ledger\n", path, strerror(errno));
       return EXIT_WRONG_INPUT;
     }
-    if (address != NULL && !ledger_file_open(address, false, &ledger)) return EXIT_WRONG_INPUT;
+    if (address != NULL && !ledger_file_open(address, LEDGER_READS, &ledger)) return EXIT_WRONG_INPUT;
     if (arguments->option[FLAG_MODEL] != NULL && access(arguments->option[FLAG_MODEL], R_OK) != 0) {
-      (void)fprintf(stderr, "lynxbench audit: --model: %s: %s; accepted: a file or folder of weights\n", arguments->option[FLAG_MODEL],
-                    strerror(errno));
+      complain("lynxbench audit: --model: %s: %s; accepted: a file or folder of weights\n", arguments->option[FLAG_MODEL], strerror(errno));
       ledger_file_close(&ledger);
       return EXIT_WRONG_INPUT;
     }

@@ -27,7 +27,7 @@ static bool read_least(const char *text, double *ret) {
   double share;
   bool good = number_double(text, strlen(text), &share) && share >= 0.001 && share <= 1;
   if (good) *ret = special_log(1 + share);
-  else (void)fprintf(stderr, "lynxbench bisect: --least: found '%s'; accepted: a share from 0.001 to 1, such as 0.05\n", text);
+  else complain("lynxbench bisect: --least: found '%s'; accepted: a share from 0.001 to 1, such as 0.05\n", text);
   return good;
 }
 

@@ -161,16 +161,16 @@ static bool write_record(const struct calibration *c, const char *reference, str
 
 static void tell(const struct calibration *c) {
   char a[40], b[40];
-  (void)fprintf(stderr, "reading the clock      %s\n", number_duration_text(a, sizeof a, c->clock_read_ns));
-  (void)fprintf(stderr, "waking up late by      %s at the median, %s at p99\n", number_duration_text(a, sizeof a, c->wake_p50_ns),
-                number_duration_text(b, sizeof b, c->wake_p99_ns));
-  (void)fprintf(stderr, "pacing at 1,000/s      late by %s at the median, %s at p99\n", number_duration_text(a, sizeof a, c->pacing_p50_ns),
-                number_duration_text(b, sizeof b, c->pacing_p99_ns));
-  (void)fprintf(stderr, "the engine alone       %s requests/s (null driver)\n", number_grouped(a, sizeof a, c->engine_requests_per_s, 0));
+  complain("reading the clock      %s\n", number_duration_text(a, sizeof a, c->clock_read_ns));
+  complain("waking up late by      %s at the median, %s at p99\n", number_duration_text(a, sizeof a, c->wake_p50_ns),
+           number_duration_text(b, sizeof b, c->wake_p99_ns));
+  complain("pacing at 1,000/s      late by %s at the median, %s at p99\n", number_duration_text(a, sizeof a, c->pacing_p50_ns),
+           number_duration_text(b, sizeof b, c->pacing_p99_ns));
+  complain("the engine alone       %s requests/s (null driver)\n", number_grouped(a, sizeof a, c->engine_requests_per_s, 0));
   if (!isfinite(c->ceiling_requests_per_s)) return;
-  (void)fprintf(stderr, "receive lag            %s at p99\n", number_duration_text(a, sizeof a, c->read_lag_p99_ns));
-  (void)fprintf(stderr, "ceiling                %s requests/s, %s tokens/s against the metronome on this machine\n",
-                number_grouped(a, sizeof a, c->ceiling_requests_per_s, 0), number_grouped(b, sizeof b, c->ceiling_tokens_per_s, 0));
+  complain("receive lag            %s at p99\n", number_duration_text(a, sizeof a, c->read_lag_p99_ns));
+  complain("ceiling                %s requests/s, %s tokens/s against the metronome on this machine\n",
+           number_grouped(a, sizeof a, c->ceiling_requests_per_s, 0), number_grouped(b, sizeof b, c->ceiling_tokens_per_s, 0));
 }
 
 static int run(const struct arguments *arguments) {
@@ -180,19 +180,18 @@ static int run(const struct arguments *arguments) {
   char reference[PATH_MAX], why[PATH_MAX + 300], path[700] = "-";
   struct buffer out;
   if (arguments->option[FLAG_OUT] == NULL && !machine_record_path(&record_of_calibration, path, sizeof path)) {
-    (void)fprintf(stderr, "lynxbench calibrate: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
-                          "LYNXBENCH_CALIBRATION to it\n");
+    complain("lynxbench calibrate: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
+             "LYNXBENCH_CALIBRATION to it\n");
     return EXIT_WRONG_INPUT;
   }
   if (arguments->option[FLAG_OUT] != NULL) (void)snprintf(path, sizeof path, "%s", arguments->option[FLAG_OUT]);
   if (!program_find(PROGRAM_REFERENCE, &root, arguments->option[FLAG_REFERENCE], reference, why, sizeof why)) {
-    (void)fprintf(stderr, "lynxbench calibrate: %s%s\n", why,
-                  arguments->option[FLAG_REFERENCE] != NULL ? "" : ": the ceiling stays unknown");
+    complain("lynxbench calibrate: %s%s\n", why, arguments->option[FLAG_REFERENCE] != NULL ? "" : ": the ceiling stays unknown");
     if (arguments->option[FLAG_REFERENCE] != NULL) return EXIT_WRONG_INPUT;
     reference[0] = 0;
   }
   if (mkdtemp(calibrating.folder) == NULL) {
-    (void)fprintf(stderr, "lynxbench calibrate: no folder in /tmp: %s\n", strerror(errno));
+    complain("lynxbench calibrate: no folder in /tmp: %s\n", strerror(errno));
     return EXIT_CONDITIONS;
   }
   calibrating.quiet = arguments->option[FLAG_QUIET] != NULL;
@@ -206,7 +205,7 @@ static int run(const struct arguments *arguments) {
   if (strcmp(path, "-") != 0) file_make_parents(path, 0700);
   good = write_record(&c, reference, &out) && write_buffer(path, &out);
   if (good && strcmp(path, "-") != 0)
-    (void)fprintf(stderr, "kept in %s: every run on this host refers to it, and claims above half the ceiling are refused\n", path);
+    complain("kept in %s: every run on this host refers to it, and claims above half the ceiling are refused\n", path);
   buffer_release(&out);
   return good ? EXIT_HOLDS : EXIT_CONDITIONS;
 }

@@ -60,17 +60,15 @@ static bool merge(const struct arguments *arguments, struct fact_list *facts) {
   for (int i = 0; i < arguments->n_positional; i++) {
     const char *argument = arguments->positional[i], *equals = strchr(argument, '=');
     if (equals == NULL || equals == argument || equals - argument > 80 || strcspn(argument, "/.") < (size_t)(equals - argument)) {
-      (void)fprintf(
-          stderr,
-          "lynxbench capture: --merge: found '%s'; accepted: ROLE=FILE, such as server-1=gpu-7.json; a role holds no '/' and no '.'\n",
-          argument);
+      complain("lynxbench capture: --merge: found '%s'; accepted: ROLE=FILE, such as server-1=gpu-7.json; a role holds no '/' and no '.'\n",
+               argument);
       return false;
     }
     (void)snprintf(names[i], sizeof names[i], "%.*s", (int)(equals - argument), argument);
     roles[i] = names[i];
     for (int k = 0; k < i; k++)
       if (strcmp(names[k], names[i]) == 0) {
-        (void)fprintf(stderr, "lynxbench capture: --merge: the role '%s' is given twice; accepted: one file for each role\n", names[i]);
+        complain("lynxbench capture: --merge: the role '%s' is given twice; accepted: one file for each role\n", names[i]);
         return false;
       }
     struct fact_list one = {0};
@@ -106,7 +104,7 @@ bool capture_target(const char *command, const char *endpoint_url, const char *p
   char proc[64], line[64];
   ret->endpoint = endpoint_url;
   if (pid != NULL && (!number_int64(pid, strlen(pid), &ret->pid) || ret->pid < 1)) {
-    (void)fprintf(stderr, "lynxbench %s: --pid: found '%s'; accepted: a process id, 1 or more\n", command, pid);
+    complain("lynxbench %s: --pid: found '%s'; accepted: a process id, 1 or more\n", command, pid);
     return false;
   }
   if (endpoint_url != NULL && endpoint_parse(endpoint_url, &endpoint, &error) != LYNX_OK) {
@@ -116,7 +114,7 @@ bool capture_target(const char *command, const char *endpoint_url, const char *p
   }
   (void)snprintf(proc, sizeof proc, "/proc/%lld/status", (long long)ret->pid);
   if (pid != NULL && !root_read_line(root, proc, line, sizeof line)) {
-    (void)fprintf(stderr, "lynxbench %s: --pid: found %s; accepted: a process that runs on this machine\n", command, pid);
+    complain("lynxbench %s: --pid: found %s; accepted: a process that runs on this machine\n", command, pid);
     return false;
   }
   return true;
@@ -128,7 +126,7 @@ static bool capture(const struct arguments *arguments, struct fact_list *facts) 
   struct stat info;
   if (arguments->option[FLAG_ROOT] != NULL) root.path = arguments->option[FLAG_ROOT];
   if (root.path[0] != 0 && (stat(root.path, &info) != 0 || !S_ISDIR(info.st_mode))) {
-    (void)fprintf(stderr, "lynxbench capture: --root: found '%s'; accepted: a directory that holds a recorded proc and sys\n", root.path);
+    complain("lynxbench capture: --root: found '%s'; accepted: a directory that holds a recorded proc and sys\n", root.path);
     return false;
   }
   if (!capture_target("capture", arguments->option[FLAG_ENDPOINT], arguments->option[FLAG_PID], &root, &request)) return false;
@@ -138,7 +136,7 @@ static bool capture(const struct arguments *arguments, struct fact_list *facts) 
   if (arguments->option[FLAG_DIGEST] != NULL || request.digest_anew) {
     request.digest_budget = INT64_MAX;
     request.deadline_ns = (int64_t)24 * 3600 * 1000000000; /* weights of a terabyte are read in hours */
-    (void)fprintf(stderr, "reading the model's weights for their digest: about 1 s for each GB, once; it is remembered\n");
+    complain("reading the model's weights for their digest: about 1 s for each GB, once; it is remembered\n");
   }
   struct arena arena = {0};
   const char *shown[SHOWN_MAX];
@@ -204,21 +202,17 @@ static bool read_wanted(const struct arguments *arguments, struct wanted *ret) {
        one_host = strcmp(ret->format, "mlperf") == 0 || strcmp(ret->format, "cyclonedx") == 0;
   for (size_t i = 0; i < LYNX_COUNT(formats); i++) known = known || strcmp(formats[i], ret->format) == 0;
   if (level != NULL && !disclosure_parse(level, &ret->disclosure))
-    (void)fprintf(stderr, "lynxbench capture: --disclose: found '%s'; accepted: full, shared, public\n", level);
-  else if (!known)
-    (void)fprintf(stderr, "lynxbench capture: --format: found '%s'; accepted: text, json, markdown, cyclonedx, mlperf\n", ret->format);
-  else if (ret->merged && arguments->n_positional == 0)
-    (void)fprintf(stderr, "lynxbench capture: --merge needs the captures to join: ROLE=FILE ...\n");
+    complain("lynxbench capture: --disclose: found '%s'; accepted: full, shared, public\n", level);
+  else if (!known) complain("lynxbench capture: --format: found '%s'; accepted: text, json, markdown, cyclonedx, mlperf\n", ret->format);
+  else if (ret->merged && arguments->n_positional == 0) complain("lynxbench capture: --merge needs the captures to join: ROLE=FILE ...\n");
   else if (!ret->merged && arguments->n_positional > 0)
-    (void)fprintf(stderr, "lynxbench capture: found '%s'; accepted: no argument, or --merge before ROLE=FILE ...\n",
-                  arguments->positional[0]);
+    complain("lynxbench capture: found '%s'; accepted: no argument, or --merge before ROLE=FILE ...\n", arguments->positional[0]);
   else if (ret->merged && own)
-    (void)fprintf(stderr, "lynxbench capture: --merge joins files; --pid, --endpoint and --root belong to a capture of their own\n");
+    complain("lynxbench capture: --merge joins files; --pid, --endpoint and --root belong to a capture of their own\n");
   else if (ret->merged && one_host)
-    (void)fprintf(stderr, "lynxbench capture: --format %s describes one host; write it for each capture, before they are joined\n",
-                  ret->format);
+    complain("lynxbench capture: --format %s describes one host; write it for each capture, before they are joined\n", ret->format);
   else if (ret->against != NULL && ret->path == NULL && arguments->option[FLAG_FORMAT] != NULL)
-    (void)fprintf(stderr, "lynxbench capture: --against prints what moved; with --format, name the file for the capture too: --out FILE\n");
+    complain("lynxbench capture: --against prints what moved; with --format, name the file for the capture too: --out FILE\n");
   else return true;
   return false;
 }
@@ -247,7 +241,7 @@ static int run(const struct arguments *arguments) {
       bool whole = write_as(wanted.format, &shown, &head, &out);
       good = write_buffer(wanted.path, &out) && whole; /* says it, where memory was gone */
       if (good && wanted.path != NULL && strcmp(wanted.path, "-") != 0)
-        (void)fprintf(stderr, "%s: %zu facts\nnext: lynxbench diff %s OTHER.json\n", wanted.path, shown.n_items, wanted.path);
+        complain("%s: %zu facts\nnext: lynxbench diff %s OTHER.json\n", wanted.path, shown.n_items, wanted.path);
     }
     if (!good && code != EXIT_WRONG_INPUT) code = EXIT_CONDITIONS;
   }

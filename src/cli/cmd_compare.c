@@ -36,15 +36,14 @@ static bool open_side(struct side *s, const char *path, const char *letter, cons
   if (!contract_file_read(path, &s->file)) return false;
   contract_file_print_problems(&s->file, path, true, false, stderr);
   if (s->file.problems.n_errors > 0) {
-    (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was run\n", path, s->file.problems.n_errors);
+    complain("lynxbench: %s: %zu errors: nothing was run\n", path, s->file.problems.n_errors);
     return false;
   }
   const struct contract *c = &s->file.contract;
   if (c->regime.load == LOAD_SATURATION || c->regime.load == LOAD_CLIMB || contract_states(c, "method.precision_target")) {
-    (void)fprintf(stderr,
-                  "lynxbench: %s: compare interleaves a fixed number of sessions: it takes neither load: saturation nor "
-                  "method.precision_target. Run such contracts by themselves and compare the bundles\n",
-                  path);
+    complain("lynxbench: %s: compare interleaves a fixed number of sessions: it takes neither load: saturation nor "
+             "method.precision_target. Run such contracts by themselves and compare the bundles\n",
+             path);
     return false;
   }
   char suffix[8];
@@ -101,8 +100,7 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
       int ended = contract_run_end(&sides[i].r);
       if (ended != EXIT_HOLDS && (code == EXIT_HOLDS || code == EXIT_INTERRUPTED))
         code = ended; /* the first failure; the other was cut short */
-      if (outcome->sealed)
-        (void)fprintf(stderr, "%s: %s (%s), root %.16s\n", sides[i].out, bundle_end_text(outcome->end), outcome->why, outcome->root);
+      if (outcome->sealed) complain("%s: %s (%s), root %.16s\n", sides[i].out, bundle_end_text(outcome->end), outcome->why, outcome->root);
     }
   }
   for (int i = 0; i < 2; i++)
@@ -160,7 +158,7 @@ static size_t tell_refusals(struct bundle_file *file, const char *letter) {
     if (file->result.precisions[i].unavailable) continue;
     claim_build(&file->result, i, &claim);
     for (size_t k = 0; k < claim.n_reasons; k++)
-      (void)fprintf(stderr, "%s, %s: no claim could be made: %s\n", letter, claim.precision, claim.reasons[k]);
+      complain("%s, %s: no claim could be made: %s\n", letter, claim.precision, claim.reasons[k]);
     n += claim.n_reasons;
   }
   return n;
@@ -193,7 +191,7 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
   char *end = NULL;
   double wanted = margin != NULL ? strtod(margin, &end) : a.result.contract.decision.margin;
   if (margin != NULL && (end == margin || *end != 0 || !(wanted > 0) || wanted > 1))
-    (void)fprintf(stderr, "lynxbench compare: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", margin);
+    complain("lynxbench compare: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", margin);
   else {
     a.result.contract.decision.margin = wanted;
     comparison_make(&a.result, &b.result, bundle_files_interleaved(&a, &b), &list);
@@ -202,7 +200,7 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
                  bundle_start_facts(b.bundle, b.result.precisions[0].name, &facts_b, &unread) == LYNX_OK;
     if (known) capture_diff(&facts_a, &facts_b, &differences);
     if (strcmp(a.result.seal.root, b.result.seal.root) == 0 && a.result.seal.root[0] != 0)
-      (void)fprintf(stderr, "A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");
+      complain("A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");
     size_t n_refusals = tell_refusals(&a, "A") + tell_refusals(&b, "B");
     buffer_init(&out, 64 << 20);
     if (arguments->option[FLAG_JSON] != NULL) write_json(&list, &differences, &out);

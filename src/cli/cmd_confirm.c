@@ -73,15 +73,15 @@ static void list_findings(const struct confirming *c, FILE *to) {
     struct confirm_plan plan;
     char why[600];
     bool can = confirm_plan_make(&c->live.findings[i], starts(c), NULL, &plan, why, sizeof why);
-    (void)fprintf(to, "  %-18s %s (%s%s)\n", c->live.findings[i].id, c->live.findings[i].title, can ? "by: " : "by hand",
-                  can ? plan.perturbers[0] : "");
+    say_to(to, "  %-18s %s (%s%s)\n", c->live.findings[i].id, c->live.findings[i].title, can ? "by: " : "by hand",
+           can ? plan.perturbers[0] : "");
   }
 }
 
 /* No finding was named: those of the run. */
 static int list(const struct confirming *c) {
-  (void)printf("%s: %zu finding%s%s\n", c->p.path, c->live.n_findings, c->live.n_findings == 1 ? "" : "s",
-               c->live.n_findings > 0 ? ". next: lynxbench confirm RUN FINDING tests one" : ": nothing is to be confirmed");
+  say("%s: %zu finding%s%s\n", c->p.path, c->live.n_findings, c->live.n_findings == 1 ? "" : "s",
+      c->live.n_findings > 0 ? ". next: lynxbench confirm RUN FINDING tests one" : ": nothing is to be confirmed");
   list_findings(c, stdout);
   return c->live.n_findings > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
@@ -89,7 +89,7 @@ static int list(const struct confirming *c) {
 static int read_findings(struct confirming *c) {
   c->has_live = live_read(c->p.run.bundle, &c->p.run.result, &c->live);
   if (c->has_live) return EXIT_HOLDS;
-  (void)fprintf(stderr, "lynxbench confirm: %s: no window was complete: it has no findings\n", c->p.path);
+  complain("lynxbench confirm: %s: no window was complete: it has no findings\n", c->p.path);
   return EXIT_WRONG_INPUT;
 }
 
@@ -104,15 +104,13 @@ static bool is_setting(const char *text) {
   char own[100];
   (void)snprintf(own, sizeof own, "%.*s", (int)(n < sizeof own ? n : 0), name);
   if (good && (variable_is_secret(own) || (value != NULL && value_may_be_secret(value + 1)))) {
-    (void)fprintf(stderr,
-                  "lynxbench confirm: --set: found %s with a value that may be a secret, and the bundle would hold it; accepted: a setting "
-                  "without one\n",
-                  own);
+    complain("lynxbench confirm: --set: found %s with a value that may be a secret, and the bundle would hold it; accepted: a setting "
+             "without one\n",
+             own);
     return false;
   }
   if (!good)
-    (void)fprintf(stderr,
-                  "lynxbench confirm: --set: found '%.100s'; accepted: a variable, NAME=VALUE, or an argument, --set=--name=value\n", text);
+    complain("lynxbench confirm: --set: found '%.100s'; accepted: a variable, NAME=VALUE, or an argument, --set=--name=value\n", text);
   return good;
 }
 
@@ -120,8 +118,8 @@ static bool is_setting(const char *text) {
 static const struct finding *finding_called(const struct confirming *c, const char *name) {
   for (size_t i = 0; i < c->live.n_findings; i++)
     if (strcmp(c->live.findings[i].id, name) == 0) return &c->live.findings[i];
-  (void)fprintf(stderr, "lynxbench confirm: found '%s'; accepted: a finding of %s%s\n", name, c->p.path,
-                c->live.n_findings > 0 ? ":" : ", which has none");
+  complain("lynxbench confirm: found '%s'; accepted: a finding of %s%s\n", name, c->p.path,
+           c->live.n_findings > 0 ? ":" : ", which has none");
   list_findings(c, stderr);
   return NULL;
 }
@@ -133,7 +131,7 @@ static int find_finding(struct confirming *c, const char *name) {
   const struct finding *found = finding_called(c, name);
   if (found == NULL) return EXIT_WRONG_INPUT;
   if (confirm_plan_make(found, starts(c), knob, &c->plan, why, sizeof why)) return EXIT_HOLDS;
-  (void)fprintf(stderr, "lynxbench confirm: %s: %s\n", name, why);
+  complain("lynxbench confirm: %s: %s\n", name, why);
   return EXIT_INCONCLUSIVE;
 }
 
@@ -149,15 +147,13 @@ static int prepare(struct confirming *c) {
   const char *may_stop = c->arguments->option[FLAG_MAY_STOP];
   c->p.perturbers = c->plan.perturbers;
   if (may_stop != NULL && (!number_int64(may_stop, strlen(may_stop), &c->p.plan.neighbour) || c->p.plan.neighbour <= 1)) {
-    (void)fprintf(stderr, "lynxbench confirm: --may-stop: found '%s'; accepted: the number of a process\n", may_stop);
+    complain("lynxbench confirm: --may-stop: found '%s'; accepted: the number of a process\n", may_stop);
     return EXIT_WRONG_INPUT;
   }
   if (strcmp(c->plan.perturbers[0], "neighbour") == 0 && may_stop == NULL) {
-    (void)fprintf(
-        stderr,
-        "lynxbench confirm: the experiment stops the other process (%s) for blocks of a few seconds, and lets it go on in between. "
-        "That is its operator's decision: --may-stop PID\n",
-        c->plan.finding->named);
+    complain("lynxbench confirm: the experiment stops the other process (%s) for blocks of a few seconds, and lets it go on in between. "
+             "That is its operator's decision: --may-stop PID\n",
+             c->plan.finding->named);
     return EXIT_INCONCLUSIVE;
   }
   c->p.functions[0] = c->plan.function;
@@ -205,8 +201,8 @@ static int record(const struct confirming *c, const struct confirmation_view *vi
   bool good = bundle_entry_add(&pen.file, c->p.path, &pen.signer, &index) && bundle_entry_add(&pen.file, c->p.out, &pen.signer, &index) &&
               ledger_file_add(&pen.file, &entry, &pen.signer, &index, NULL);
   if (good)
-    (void)fprintf(stderr, "%s: entry %llu: %s %s\n", pen.file.address, (unsigned long long)index, c->plan.finding->id,
-                  confirm_verdict_text(c->confirmation.verdict));
+    complain("%s: entry %llu: %s %s\n", pen.file.address, (unsigned long long)index, c->plan.finding->id,
+             confirm_verdict_text(c->confirmation.verdict));
   pen_close(&pen);
   return good ? EXIT_HOLDS : EXIT_CONDITIONS;
 }
@@ -266,11 +262,11 @@ static char side_of(const struct confirming *c, const struct bundle_file *made, 
   char known = known_side(c, made, effect);
   bool good = said == NULL ? known != 0 : (strcmp(said, "A") == 0 || strcmp(said, "B") == 0) && (known == 0 || said[0] == known);
   if (good) return said != NULL ? said[0] : known;
-  (void)fprintf(stderr, "lynxbench confirm: --run-is: found %s; accepted: A (%s: %s) or B (%s: %s), whichever the run's executor was%s\n",
-                said != NULL ? said : "nothing", effect->fact, effect->a, effect->fact, effect->b,
-                known == 'A'   ? ", which is A by what is recorded"
-                : known == 'B' ? ", which is B by what is recorded"
-                               : "");
+  complain("lynxbench confirm: --run-is: found %s; accepted: A (%s: %s) or B (%s: %s), whichever the run's executor was%s\n",
+           said != NULL ? said : "nothing", effect->fact, effect->a, effect->fact, effect->b,
+           known == 'A'   ? ", which is A by what is recorded"
+           : known == 'B' ? ", which is B by what is recorded"
+                          : "");
   return 0;
 }
 
@@ -278,7 +274,7 @@ static char side_of(const struct confirming *c, const struct bundle_file *made, 
 static void compare_loads(const struct confirming *c, const struct contract *made, const char *path) {
   long long run = c->live.at.concurrency, here = made->regime.load == LOAD_CLOSED ? made->regime.concurrency : 0; /* 0: another load */
   if (run > 0 && here > 0 && run != here)
-    (void)fprintf(stderr, "%s: it keeps %lld requests in flight, the run %lld: what a setting does may differ\n", path, here, run);
+    complain("%s: it keeps %lld requests in flight, the run %lld: what a setting does may differ\n", path, here, run);
 }
 
 /* Of another server, or of other requests, it says nothing about this finding. */
@@ -294,13 +290,12 @@ static bool is_of_the_same(const struct contract *run, const struct contract *ma
     if (strcmp(a, b) != 0) other = texts[i].field;
   }
   if (other != NULL)
-    (void)fprintf(stderr,
-                  "lynxbench confirm: --by: %s: %s differs from the run's; accepted: an experiment on the same server, with the same "
-                  "requests\n",
-                  path, other);
+    complain("lynxbench confirm: --by: %s: %s differs from the run's; accepted: an experiment on the same server, with the same "
+             "requests\n",
+             path, other);
   else if (run->workload.output_tokens != made->workload.output_tokens)
-    (void)fprintf(stderr, "%s: its answers have %lld tokens, the run's %lld: what a setting does may differ\n", path,
-                  (long long)made->workload.output_tokens, (long long)run->workload.output_tokens);
+    complain("%s: its answers have %lld tokens, the run's %lld: what a setting does may differ\n", path,
+             (long long)made->workload.output_tokens, (long long)run->workload.output_tokens);
   return other == NULL;
 }
 
@@ -370,8 +365,7 @@ static int confirm(struct confirming *c) {
   if (name != NULL && by != NULL) return confirm_by(c, name, by);
   int code = perturbation_open(&c->p);
   if (code == EXIT_HOLDS && !c->p.has_run) {
-    (void)fprintf(stderr, "lynxbench confirm: %s: found a contract; accepted: the bundle of `diagnose` or `run`, which has findings\n",
-                  c->p.path);
+    complain("lynxbench confirm: %s: found a contract; accepted: the bundle of `diagnose` or `run`, which has findings\n", c->p.path);
     code = EXIT_WRONG_INPUT;
   }
   if (code == EXIT_HOLDS) code = read_findings(c);

@@ -29,8 +29,8 @@ static bool ground_known(const char *ground) {
   static const char *const known[] = {"figure", "configuration", "conditions", "method"};
   for (size_t i = 0; ground != NULL && i < LYNX_COUNT(known); i++)
     if (strcmp(known[i], ground) == 0) return true;
-  (void)fprintf(stderr, "lynxbench contest: --ground: found %s, accepted: figure, configuration, conditions, method\n",
-                ground != NULL ? ground : "nothing");
+  complain("lynxbench contest: --ground: found %s, accepted: figure, configuration, conditions, method\n",
+           ground != NULL ? ground : "nothing");
   return false;
 }
 
@@ -62,13 +62,13 @@ static int withdraw(const struct arguments *arguments, struct ledger_file *ledge
   uint64_t index;
   const char *text = arguments->option[FLAG_WITHDRAW];
   if (!hex_decode(text, digest, DIGEST_BYTES)) {
-    (void)fprintf(stderr, "lynxbench contest: --withdraw: found '%s', accepted: the digest of the contest's entry, 64 digits\n", text);
+    complain("lynxbench contest: --withdraw: found '%s', accepted: the digest of the contest's entry, 64 digits\n", text);
     return EXIT_WRONG_INPUT;
   }
   entry_subject(&entry, "entry", digest);
   entry_member(&entry, "text", arguments->option[FLAG_TEXT]);
   if (!ledger_file_add(ledger, &entry, signer, &index, NULL)) return EXIT_WRONG_INPUT;
-  (void)printf("%s: entry %llu: the contest is withdrawn\n", ledger->address, (unsigned long long)index);
+  say("%s: entry %llu: the contest is withdrawn\n", ledger->address, (unsigned long long)index);
   return EXIT_HOLDS;
 }
 
@@ -92,8 +92,8 @@ static int contest(const struct arguments *arguments, struct ledger_file *ledger
   if (with_path != NULL && !bundle_entry_add(ledger, with_path, signer, &index)) return EXIT_WRONG_INPUT;
   if (!ledger_file_add(ledger, &entry, signer, &index, leaf)) return EXIT_WRONG_INPUT;
   (void)digest_hex(leaf, leaf_hex);
-  (void)printf("%s: entry %llu, %s: open until somebody re-measures (lynxbench verify %s --contest %s) or %s withdraws it\n",
-               ledger->address, (unsigned long long)index, leaf_hex, arguments->positional[0], leaf_hex, signer->name);
+  say("%s: entry %llu, %s: open until somebody re-measures (lynxbench verify %s --contest %s) or %s withdraws it\n", ledger->address,
+      (unsigned long long)index, leaf_hex, arguments->positional[0], leaf_hex, signer->name);
   if (arguments->option[FLAG_HOOK] != NULL && !hook_tell("contest", arguments->option[FLAG_HOOK], ledger, index)) return EXIT_EXECUTOR;
   return EXIT_HOLDS;
 }
@@ -105,21 +105,20 @@ static int run(const struct arguments *arguments) {
   struct bundle_file sealed, with;
   bool withdraws = arguments->option[FLAG_WITHDRAW] != NULL;
   if (address == NULL) {
-    (void)fprintf(stderr, "lynxbench contest: a contest is an entry: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
+    complain("lynxbench contest: a contest is an entry: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
     return EXIT_WRONG_INPUT;
   }
   if (!withdraws && !ground_known(arguments->option[FLAG_GROUND])) return EXIT_WRONG_INPUT;
   if (!withdraws && (arguments->option[FLAG_TEXT] == NULL || arguments->option[FLAG_TEXT][0] == 0)) {
-    (void)fprintf(stderr, "lynxbench contest: --text is needed: what is wrong, in words\n");
+    complain("lynxbench contest: --text is needed: what is wrong, in words\n");
     return EXIT_WRONG_INPUT;
   }
   if (!team_key_wanted(arguments->option[FLAG_KEY], "contest", &signer)) return EXIT_WRONG_INPUT;
   int code = EXIT_WRONG_INPUT;
   if (bundle_file_open(arguments->positional[0], &sealed)) {
     bool has_with = with_path != NULL && bundle_file_open(with_path, &with);
-    if (sealed.result.seal.root[0] == 0)
-      (void)fprintf(stderr, "lynxbench contest: the bundle is not sealed: there is nothing to contest\n");
-    else if ((with_path == NULL || has_with) && ledger_file_open(address, true, &ledger))
+    if (sealed.result.seal.root[0] == 0) complain("lynxbench contest: the bundle is not sealed: there is nothing to contest\n");
+    else if ((with_path == NULL || has_with) && ledger_file_open(address, LEDGER_ADDS, &ledger))
       code = withdraws ? withdraw(arguments, &ledger, &signer) : contest(arguments, &ledger, &signer, &sealed, has_with ? &with : NULL);
     if (has_with) bundle_file_close(&with);
     bundle_file_close(&sealed);

@@ -57,14 +57,14 @@ static int run_contract_at(const struct arguments *arguments, const char *path, 
 static bool read_in_flight(const char *text) {
   int64_t n;
   if (text == NULL || (number_int64(text, strlen(text), &n) && n >= 1 && n <= 65536)) return true;
-  (void)fprintf(stderr, "lynxbench diagnose: --in-flight: found '%s'; accepted: a whole number from 1 to 65536\n", text);
+  complain("lynxbench diagnose: --in-flight: found '%s'; accepted: a whole number from 1 to 65536\n", text);
   return false;
 }
 
 static bool read_pid(const char *text, int64_t *ret) {
   *ret = 0;
   if (text == NULL || (number_int64(text, strlen(text), ret) && *ret > 1 && *ret != (int64_t)getpid())) return true;
-  (void)fprintf(stderr, "lynxbench diagnose: --pid: found '%s'; accepted: the number of the serving process\n", text);
+  complain("lynxbench diagnose: --pid: found '%s'; accepted: the number of the serving process\n", text);
   return false;
 }
 
@@ -75,9 +75,8 @@ static bool url_of_process(int64_t pid, char url[LISTENING_URL]) {
   char urls[LISTENING_MAX][LISTENING_URL];
   size_t n = 0;
   if (!listening_here(&root, pid)) {
-    (void)fprintf(
-        stderr, "lynxbench diagnose: --pid: process %lld is in another network (a container's): give the URL by which it is reached too\n",
-        (long long)pid);
+    complain("lynxbench diagnose: --pid: process %lld is in another network (a container's): give the URL by which it is reached too\n",
+             (long long)pid);
     return false;
   }
   process_tree_read(&root, pid, &tree); /* itself first */
@@ -87,13 +86,12 @@ static bool url_of_process(int64_t pid, char url[LISTENING_URL]) {
     return true;
   }
   if (n == 0)
-    (void)fprintf(stderr,
-                  "lynxbench diagnose: --pid: process %lld is not there, listens on no port, or is not visible to this user; give its "
-                  "URL too, or run as root\n",
-                  (long long)pid);
+    complain("lynxbench diagnose: --pid: process %lld is not there, listens on no port, or is not visible to this user; give its "
+             "URL too, or run as root\n",
+             (long long)pid);
   else {
-    (void)fprintf(stderr, "lynxbench diagnose: --pid: process %lld listens on several ports; say which:\n", (long long)pid);
-    for (size_t i = 0; i < n; i++) (void)fprintf(stderr, "  lynxbench diagnose %s --pid %lld\n", urls[i], (long long)pid);
+    complain("lynxbench diagnose: --pid: process %lld listens on several ports; say which:\n", (long long)pid);
+    for (size_t i = 0; i < n; i++) complain("  lynxbench diagnose %s --pid %lld\n", urls[i], (long long)pid);
   }
   return false;
 }
@@ -122,10 +120,9 @@ static bool find_url(const struct arguments *arguments, int64_t pid, char found[
   *ret = found;
   if (first == NULL && pid > 0) return url_of_process(pid, found);
   if (first != NULL && arguments->n_positional > 1 && url_of_command(arguments->positional, arguments->n_positional, found)) return true;
-  (void)fprintf(stderr,
-                "lynxbench diagnose: found %s%s%s; accepted: the server's address, such as http://127.0.0.1:8000, or --pid N, or a command "
-                "that names its --port\nnext: lynxbench diagnose --help\n",
-                first != NULL ? "'" : "nothing", first != NULL ? first : "", first != NULL ? "'" : "");
+  complain("lynxbench diagnose: found %s%s%s; accepted: the server's address, such as http://127.0.0.1:8000, or --pid N, or a command "
+           "that names its --port\nnext: lynxbench diagnose --help\n",
+           first != NULL ? "'" : "nothing", first != NULL ? first : "", first != NULL ? "'" : "");
   return false;
 }
 
@@ -157,7 +154,7 @@ static int run(const struct arguments *arguments) {
   if (code == EXIT_HOLDS) code = run_contract_at(arguments, path, out);
   if (code != EXIT_HOLDS) return code;
   code = live_pages_write(out, arguments->option[FLAG_JSON] != NULL, arguments->option[FLAG_HTML]);
-  (void)fprintf(stderr, "%s: the bundle; `lynxbench show`, `claim`, `report`, `attribute` and `diff` take it\n", out);
+  complain("%s: the bundle; `lynxbench show`, `claim`, `report`, `attribute` and `diff` take it\n", out);
   return code;
 }
 

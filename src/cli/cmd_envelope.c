@@ -43,10 +43,9 @@ static bool read_declared(const char *text, struct declared_list *ret) {
     bool good = ret->n < DECLARED_MAX && name < n && name > 0 && name < sizeof d->name &&
                 number_double(text + name + 1, n - name - 1, &d->value) && d->value > 0 && isfinite(d->value);
     if (!good) {
-      (void)fprintf(stderr,
-                    "lynxbench envelope: --declared: found '%.*s'; accepted: NAME=N, at most %d with commas between, such as "
-                    "memory.triad=204.8e9,arithmetic.f32=1.2e12\n",
-                    (int)(n < 80 ? n : 80), text, DECLARED_MAX);
+      complain("lynxbench envelope: --declared: found '%.*s'; accepted: NAME=N, at most %d with commas between, such as "
+               "memory.triad=204.8e9,arithmetic.f32=1.2e12\n",
+               (int)(n < 80 ? n : 80), text, DECLARED_MAX);
       return false;
     }
     (void)snprintf(d->name, sizeof d->name, "%.*s", (int)name, text);
@@ -118,33 +117,32 @@ static const char *value_text(const struct ceiling *one, double value, char *tex
 
 static void tell(FILE *to, const struct ceilings *c, struct declared_list *declared) {
   char a[40], b[40], d[40];
-  (void)fprintf(to, "%-28s %7s %15s  %-32s %s\n", "ceiling", "threads", "", "range", "with");
+  say_to(to, "%-28s %7s %15s  %-32s %s\n", "ceiling", "threads", "", "range", "with");
   for (size_t i = 0; i < c->n; i++) {
     const struct ceiling *one = &c->items[i];
     char range[96], value[40];
     const struct declared *specified = declared_of(declared, one->name);
     (void)snprintf(range, sizeof range, "%s to %s", value_text(one, one->least, a, sizeof a), value_text(one, one->greatest, b, sizeof b));
-    (void)fprintf(to, "%-28s %7d %15s  %-32s %s\n", one->name, one->threads, value_text(one, one->value, value, sizeof value), range,
-                  one->with);
+    say_to(to, "%-28s %7d %15s  %-32s %s\n", one->name, one->threads, value_text(one, one->value, value, sizeof value), range, one->with);
     if (specified != NULL)
-      (void)fprintf(to, "%-28s %7s %15s  declared: %.0f %% of it was reached\n", "", "", value_text(one, specified->value, d, sizeof d),
-                    100 * (one->unit == CEILING_SECONDS ? specified->value / one->value : one->value / specified->value));
+      say_to(to, "%-28s %7s %15s  declared: %.0f %% of it was reached\n", "", "", value_text(one, specified->value, d, sizeof d),
+             100 * (one->unit == CEILING_SECONDS ? specified->value / one->value : one->value / specified->value));
   }
   const char *warning = c->others > 0.05 ? ": these ceilings are too low, measure again on a quiet machine" : "";
-  (void)fprintf(to, "rates are the greatest of their repeats, latencies medians (range: 1st to 99th percentile)\n");
-  if (isfinite(c->others)) (void)fprintf(to, "other processes used %.1f %% of the processors%s\n", 100 * c->others, warning);
-  else (void)fprintf(to, "what other processes used is not known\n");
+  say_to(to, "rates are the greatest of their repeats, latencies medians (range: 1st to 99th percentile)\n");
+  if (isfinite(c->others)) say_to(to, "other processes used %.1f %% of the processors%s\n", 100 * c->others, warning);
+  else say_to(to, "what other processes used is not known\n");
 }
 
 static void show_next(void *context, const char *name) {
   const bool *quiet = context;
-  if (!*quiet && isatty(2)) (void)fprintf(stderr, "\r\033[K%s ...", name);
+  if (!*quiet && isatty(2)) complain("\r\033[K%s ...", name);
 }
 
 static bool all_used(const struct declared_list *declared) {
   for (size_t i = 0; i < declared->n; i++)
     if (!declared->items[i].used)
-      (void)fprintf(stderr, "lynxbench envelope: --declared: no ceiling is called '%s' on this machine\n", declared->items[i].name);
+      complain("lynxbench envelope: --declared: no ceiling is called '%s' on this machine\n", declared->items[i].name);
   for (size_t i = 0; i < declared->n; i++)
     if (!declared->items[i].used) return false;
   return true;
@@ -162,17 +160,17 @@ static int run(const struct arguments *arguments) {
   if (c == NULL || !read_declared(arguments->option[FLAG_DECLARED], &declared)) goto end;
   if (arguments->option[FLAG_OUT] != NULL) (void)snprintf(path, sizeof path, "%s", arguments->option[FLAG_OUT]);
   else if (!machine_record_path(&record_of_envelope, path, sizeof path)) {
-    (void)fprintf(stderr, "lynxbench envelope: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
-                          "LYNXBENCH_ENVELOPE to it\n");
+    complain("lynxbench envelope: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
+             "LYNXBENCH_ENVELOPE to it\n");
     goto end;
   }
   bool whole = ceilings_measure(&root, screen_catch_interrupts(), show_next, &quiet, c);
-  if (!quiet && isatty(2)) (void)fprintf(stderr, "\r\033[K");
+  if (!quiet && isatty(2)) complain("\r\033[K");
   code = !whole && atomic_load(screen_catch_interrupts()) != 0 ? EXIT_INTERRUPTED : EXIT_CONDITIONS;
-  if (!whole && code == EXIT_CONDITIONS) (void)fprintf(stderr, "lynxbench envelope: the processors that it may run on cannot be listed\n");
+  if (!whole && code == EXIT_CONDITIONS) complain("lynxbench envelope: the processors that it may run on cannot be listed\n");
   if (!whole) goto end;
   if (!machine_fingerprint(fingerprint) || !write_record(c, &declared, fingerprint, &out)) {
-    (void)fprintf(stderr, "lynxbench envelope: this machine's processors cannot be read from /proc and /sys: nothing is kept\n");
+    complain("lynxbench envelope: this machine's processors cannot be read from /proc and /sys: nothing is kept\n");
     goto end;
   }
   if (strcmp(path, "-") != 0) {
@@ -182,7 +180,7 @@ static int run(const struct arguments *arguments) {
   if (json && strcmp(path, "-") != 0 && !write_buffer("-", &out)) goto end;
   if (!write_buffer(path, &out)) goto end;
   if (strcmp(path, "-") != 0 && !quiet)
-    (void)fprintf(stderr, "kept in %s: every run on this host carries it, and its report shows how near the model comes\n", path);
+    complain("kept in %s: every run on this host carries it, and its report shows how near the model comes\n", path);
   code = all_used(&declared) ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 end:
   buffer_release(&out);

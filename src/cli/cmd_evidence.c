@@ -58,11 +58,11 @@ static int run(const struct arguments *arguments) {
   char name[4200];
   size_t n = strlen(path), n_entries = 0;
   if (address == NULL) {
-    (void)fprintf(stderr, "lynxbench evidence: the proofs come out of a ledger: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
+    complain("lynxbench evidence: the proofs come out of a ledger: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
     return EXIT_WRONG_INPUT;
   }
   if (!bundle_file_open(path, &file)) return EXIT_WRONG_INPUT;
-  if (!ledger_file_open(address, false, &ledger)) {
+  if (!ledger_file_open(address, LEDGER_READS, &ledger)) {
     bundle_file_close(&file);
     return EXIT_WRONG_INPUT;
   }
@@ -86,8 +86,8 @@ static int run(const struct arguments *arguments) {
   }
   int code = status == LYNX_OK ? EXIT_HOLDS : report_error(&error);
   if (status == LYNX_OK)
-    (void)printf("%s: the bundle, %zu entries of the ledger with their proofs, report and audit\nnext: tar xf %s; sh evidence/verify.sh\n",
-                 out, n_entries, out);
+    say("%s: the bundle, %zu entries of the ledger with their proofs, report and audit\nnext: tar xf %s; sh evidence/verify.sh\n", out,
+        n_entries, out);
   for (int i = 0; i < 4; i++) buffer_release(&parts[i]);
   ledger_file_close(&ledger);
   bundle_file_close(&file);

@@ -34,7 +34,7 @@ static bool read_number(const struct arguments *arguments, int flag, int64_t fal
   const char *text = arguments->option[flag];
   int64_t value = fallback;
   bool good = text == NULL || (number_int64(text, strlen(text), &value) && value >= least && value <= most);
-  if (!good) (void)fprintf(stderr, "lynxbench experiment: --%s: found '%s'; accepted: %s\n", options[flag].name, text, accepted);
+  if (!good) complain("lynxbench experiment: --%s: found '%s'; accepted: %s\n", options[flag].name, text, accepted);
   *ret = (size_t)value;
   return good;
 }
@@ -43,25 +43,23 @@ static bool read_number(const struct arguments *arguments, int flag, int64_t fal
 static void tell_plots(const struct experimenting *x) {
   size_t plot_of[FACTORIAL_RUNS_MAX];
   char names[200];
-  (void)fprintf(stderr, "%s: changed at most %zu times a round, between whole plots: 4 rounds or more give its effect a useful interval\n",
-                swap_names(&x->s.swaps, x->plan.hard, ", ", names, sizeof names), factorial_plots(&x->design, plot_of));
+  complain("%s: changed at most %zu times a round, between whole plots: 4 rounds or more give its effect a useful interval\n",
+           swap_names(&x->s.swaps, x->plan.hard, ", ", names, sizeof names), factorial_plots(&x->design, plot_of));
 }
 
 static int make_plan(struct experimenting *x, const struct arguments *arguments) {
   size_t n = x->s.swaps.n;
   if (n < 2 || n > FACTORIAL_FACTS_MAX) { /* a plan has as many */
-    (void)fprintf(stderr, "lynxbench experiment: %s: it differs from %s in %zu fact%s; accepted: 2 to %d\nnext: %s\n", x->s.path_b,
-                  x->s.path_a, n, n == 1 ? "" : "s", FACTORIAL_FACTS_MAX,
-                  n < 2 ? "`lynxbench compare` for one" : "`lynxbench bisect` finds those that matter");
+    complain("lynxbench experiment: %s: it differs from %s in %zu fact%s; accepted: 2 to %d\nnext: %s\n", x->s.path_b, x->s.path_a, n,
+             n == 1 ? "" : "s", FACTORIAL_FACTS_MAX, n < 2 ? "`lynxbench compare` for one" : "`lynxbench bisect` finds those that matter");
     return EXIT_WRONG_INPUT;
   }
   if (!read_number(arguments, FLAG_RUNS, (int64_t)factorial_runs(n), 4, FACTORIAL_RUNS_MAX, "4, 8, 16, 32 or 64", &x->plan.n_runs) ||
       !read_number(arguments, FLAG_ROUNDS, ROUNDS_USUAL, 1, FACTORED_ROUNDS_MAX, "1 to 1000", &x->plan.n_rounds))
     return EXIT_WRONG_INPUT;
   if (!factorial_design(n, x->plan.n_runs, &x->design)) {
-    (void)fprintf(stderr,
-                  "lynxbench experiment: --runs: found %zu for %zu facts; accepted: 4, 8, 16, 32 or 64, and more than there are facts\n",
-                  x->plan.n_runs, n);
+    complain("lynxbench experiment: --runs: found %zu for %zu facts; accepted: 4, 8, 16, 32 or 64, and more than there are facts\n",
+             x->plan.n_runs, n);
     return EXIT_WRONG_INPUT;
   }
   x->plan.n_facts = n;
@@ -71,11 +69,11 @@ static int make_plan(struct experimenting *x, const struct arguments *arguments)
   x->plan.seed = (uint64_t)x->s.p.contract->method.seed;
   int code = swapping_plan(&x->s, (int64_t)(x->design.n_runs * x->plan.n_rounds));
   if (code == EXIT_HOLDS)
-    (void)fprintf(stderr, "%zu mixtures in each of %zu rounds%s\n", x->design.n_runs, x->plan.n_rounds,
-                  x->design.resolution == 0   ? ": every combination"
-                  : x->design.resolution >= 5 ? ": no effect of one fact or of two is mixed with another"
-                  : x->design.resolution == 4 ? ": effects of two facts are mixed with one another"
-                                              : ": effects of one fact are mixed with those of two");
+    complain("%zu mixtures in each of %zu rounds%s\n", x->design.n_runs, x->plan.n_rounds,
+             x->design.resolution == 0   ? ": every combination"
+             : x->design.resolution >= 5 ? ": no effect of one fact or of two is mixed with another"
+             : x->design.resolution == 4 ? ": effects of two facts are mixed with one another"
+                                         : ": effects of one fact are mixed with those of two");
   if (code == EXIT_HOLDS && x->plan.hard != 0) tell_plots(x);
   return code;
 }

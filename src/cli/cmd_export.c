@@ -16,9 +16,9 @@ static const struct option_spec options[] = {
 static const struct export_format *find_format(const char *name) {
   for (size_t i = 0; i < n_export_formats; i++)
     if (strcmp(export_formats[i].name, name) == 0) return &export_formats[i];
-  (void)fprintf(stderr, "lynxbench export: --format: found '%s', accepted:", name);
-  for (size_t i = 0; i < n_export_formats; i++) (void)fprintf(stderr, "%s %s", i > 0 ? "," : "", export_formats[i].name);
-  (void)fprintf(stderr, "\n");
+  complain("lynxbench export: --format: found '%s', accepted:", name);
+  for (size_t i = 0; i < n_export_formats; i++) complain("%s %s", i > 0 ? "," : "", export_formats[i].name);
+  complain("\n");
   return NULL;
 }
 
@@ -29,8 +29,8 @@ static bool find_precision(const struct result *result, const char *name, size_t
     *ret = i;
     return true;
   }
-  (void)fprintf(stderr, "lynxbench export: %s%s\n", name != NULL ? "the bundle has no precision " : "nothing was measured in this bundle",
-                name != NULL ? name : "");
+  complain("lynxbench export: %s%s\n", name != NULL ? "the bundle has no precision " : "nothing was measured in this bundle",
+           name != NULL ? name : "");
   return false;
 }
 
@@ -40,12 +40,12 @@ static int run(const struct arguments *arguments) {
   struct lynx_error error = {0};
   size_t precision;
   if (arguments->option[FLAG_FORMULAS] != NULL) {
-    for (size_t i = 0; i < n_foreign_formulas; i++) (void)printf("%-30s %s\n", foreign_formulas[i].id, foreign_formulas[i].definition);
-    for (size_t i = 0; i < FORMULA_COUNT; i++) (void)printf("%-30s %s\n", formulas[i].id, formulas[i].definition);
+    for (size_t i = 0; i < n_foreign_formulas; i++) say("%-30s %s\n", foreign_formulas[i].id, foreign_formulas[i].definition);
+    for (size_t i = 0; i < FORMULA_COUNT; i++) say("%-30s %s\n", formulas[i].id, formulas[i].definition);
     return EXIT_HOLDS;
   }
   if (arguments->n_positional == 0) {
-    (void)fprintf(stderr, "lynxbench export: an argument is missing: BUNDLE (only --formulas needs none)\n");
+    complain("lynxbench export: an argument is missing: BUNDLE (only --formulas needs none)\n");
     return EXIT_WRONG_INPUT;
   }
   const struct export_format *format = find_format(arguments->option[FLAG_FORMAT] != NULL ? arguments->option[FLAG_FORMAT] : "vllm");

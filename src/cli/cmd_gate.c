@@ -78,7 +78,7 @@ struct gating {
 /* --- what was asked --- */
 
 static bool wrong(int flag, const char *found, const char *accepted) {
-  (void)fprintf(stderr, "lynxbench gate: --%s: found '%s'; accepted: %s\n", options[flag].name, found, accepted);
+  complain("lynxbench gate: --%s: found '%s'; accepted: %s\n", options[flag].name, found, accepted);
   return false;
 }
 
@@ -149,7 +149,7 @@ static bool plan_paths(struct gating *g) {
       (void)snprintf(g->paths[i], sizeof g->paths[i], "%.*s%s%s", (int)(strlen(given) - (ends ? 5 : 0)), given, suffix,
                      ends ? ".lynx" : "");
     if (access(g->paths[i], F_OK) != 0) continue;
-    (void)fprintf(stderr, "lynxbench gate: %s: is there already; name another bundle by --out\n", g->paths[i]);
+    complain("lynxbench gate: %s: is there already; name another bundle by --out\n", g->paths[i]);
     return false;
   }
   return true;
@@ -172,8 +172,8 @@ static int measure(struct gating *g) {
     int ended = run_once(g, g->paths[i]);
     code = judge_end(g->paths[i], ended);
     if (code != EXIT_HOLDS)
-      (void)fprintf(stderr, "lynxbench gate: nothing was gated: run %zu of %zu ended with exit code %d; what it says above is why\n", i + 1,
-                    g->n_runs, ended);
+      complain("lynxbench gate: nothing was gated: run %zu of %zu ended with exit code %d; what it says above is why\n", i + 1, g->n_runs,
+               ended);
     g->n_fresh++;
   }
   g->seconds = (double)(clock_now(&clock_system) - begin_ns) / 1e9;
@@ -186,7 +186,7 @@ static int open_fresh(struct gating *g) {
     g->n_open++;
     summary_make(&g->files[i].result, &g->summaries[i]);
     if (strcmp(g->files[i].result.contract_digest, g->files[0].result.contract_digest) != 0) {
-      (void)fprintf(stderr, "lynxbench gate: %s is of another contract than %s\n", g->paths[i], g->paths[0]);
+      complain("lynxbench gate: %s is of another contract than %s\n", g->paths[i], g->paths[0]);
       return EXIT_WRONG_INPUT;
     }
   }
@@ -345,8 +345,8 @@ static bool open_finding(const struct gating *g, const struct gate_report *repor
                                         .n_layers = c->n_layers};
   bool good = finding_add(pen, path, &g->files[g->n_fresh - 1].result, &stated, &index);
   if (good)
-    (void)fprintf(stderr, "%s: finding %" PRIu64 ", for %s\nnext: lynxbench iterate --ledger %s\n", pen->file.address, index,
-                  c->n_layers > 0 ? c->owners[0] : "nobody yet", pen->file.address);
+    complain("%s: finding %" PRIu64 ", for %s\nnext: lynxbench iterate --ledger %s\n", pen->file.address, index,
+             c->n_layers > 0 ? c->owners[0] : "nobody yet", pen->file.address);
   if (good && g->arguments->option[FLAG_HOOK] != NULL) good = hook_tell("gate", g->arguments->option[FLAG_HOOK], &pen->file, index);
   for (size_t i = 0; i < LYNX_COUNT(texts); i++) buffer_release(texts[i]);
   return good;
@@ -387,7 +387,7 @@ static int decide(struct gating *g) {
   enum gate_verdict verdict = gate_verdict_of(&report);
   int code = !write_all(g->arguments, &report) || (verdict == GATE_INCONCLUSIVE && refused) ? EXIT_CONDITIONS : codes[verdict];
   if (code == EXIT_DOES_NOT_HOLD && g->arguments->option[FLAG_OPEN] != NULL && !open_findings(g, &report))
-    (void)fprintf(stderr, "lynxbench gate: not every finding is recorded and told; the verdict remains\n");
+    complain("lynxbench gate: not every finding is recorded and told; the verdict remains\n");
   for (size_t i = 0; i < n_parts; i++) {
     coincidence_release(&parts[i].since);
     gate_release(&parts[i].gate);
@@ -433,10 +433,9 @@ static int gate(struct gating *g) {
   } else code = plan_runs(g);
   if (code == EXIT_HOLDS) code = read_baseline(g); /* before minutes of load, not after */
   if (code == EXIT_HOLDS && !bundle && g->history.n_runs < GATE_BASE_LEAST)
-    (void)fprintf(stderr,
-                  "note: the baseline has %zu run%s of this contract, and %d are needed: this one decides nothing. It is the next of them "
-                  "if its bundle lies there: --out FOLDER/NAME.lynx\n",
-                  g->history.n_runs, g->history.n_runs == 1 ? "" : "s", GATE_BASE_LEAST);
+    complain("note: the baseline has %zu run%s of this contract, and %d are needed: this one decides nothing. It is the next of them "
+             "if its bundle lies there: --out FOLDER/NAME.lynx\n",
+             g->history.n_runs, g->history.n_runs == 1 ? "" : "s", GATE_BASE_LEAST);
   if (code == EXIT_HOLDS && !bundle) code = measure(g);
   if (code == EXIT_HOLDS && !bundle) code = open_fresh(g);
   return code == EXIT_HOLDS ? decide(g) : code;

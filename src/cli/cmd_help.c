@@ -18,7 +18,7 @@ static int run(const struct arguments *arguments) {
   for (int i = 0; commands[i] != NULL && arguments->n_positional > 0; i++)
     if (strcmp(commands[i]->name, arguments->positional[0]) == 0) only = commands[i];
   if (arguments->n_positional > 0 && only == NULL) {
-    (void)fprintf(stderr, "lynxbench help: there is no command '%s'\nnext: lynxbench --help\n", arguments->positional[0]);
+    complain("lynxbench help: there is no command '%s'\nnext: lynxbench --help\n", arguments->positional[0]);
     return EXIT_WRONG_INPUT;
   }
   if (arguments->option[FLAG_MAN] != NULL) print_manual(arguments->list, only);
@@ -27,7 +27,7 @@ static int run(const struct arguments *arguments) {
   else if (arguments->option[FLAG_FISH] != NULL) print_fish_completion(commands);
   else if (only != NULL) print_command_help(only, stdout);
   else
-    for (int i = 0; commands[i] != NULL; i++) (void)printf("%-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (int i = 0; commands[i] != NULL; i++) say("%-10s %s\n", commands[i]->name, commands[i]->summary);
   return EXIT_HOLDS;
 }
 

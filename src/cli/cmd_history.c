@@ -38,8 +38,7 @@ static bool read_share(const struct arguments *arguments, int flag, double most,
   const char *text = arguments->option[flag];
   if (text == NULL) return true;
   if (number_double(text, strlen(text), value) && *value >= share_least && *value <= most) return true;
-  (void)fprintf(stderr, "lynxbench history: --%s: found '%s'; accepted: a share from 0.001 to %g, such as 0.05\n", options[flag].name, text,
-                most);
+  complain("lynxbench history: --%s: found '%s'; accepted: a share from 0.001 to %g, such as 0.05\n", options[flag].name, text, most);
   return false;
 }
 
@@ -91,14 +90,14 @@ static int run(const struct arguments *arguments) {
   double least = 0.01;
   plan.independent = arguments->option[FLAG_INDEPENDENT] != NULL;
   if (arguments->option[FLAG_JSON] != NULL && arguments->option[FLAG_CSV] != NULL) {
-    (void)fprintf(stderr, "lynxbench history: found --json and --csv; accepted: one of them\n");
+    complain("lynxbench history: found --json and --csv; accepted: one of them\n");
     return EXIT_WRONG_INPUT;
   }
   if (!read_share(arguments, FLAG_FALSE_ALARMS, 0.5, &plan.false_alarms) || !read_share(arguments, FLAG_LEAST, 1, &least))
     return EXIT_WRONG_INPUT;
   if (arguments->n_positional == 0 && ledger_file_address(NULL) == NULL) {
-    (void)fprintf(stderr, "lynxbench history: found no source; accepted: folders of bundles, bundles, ledgers, tables (CSV), or "
-                          "LYNXBENCH_LEDGER\n");
+    complain("lynxbench history: found no source; accepted: folders of bundles, bundles, ledgers, tables (CSV), or "
+             "LYNXBENCH_LEDGER\n");
     return EXIT_WRONG_INPUT;
   }
   int code = history_sources_read(&sources, arguments, 0);
@@ -107,8 +106,8 @@ static int run(const struct arguments *arguments) {
     if (code == EXIT_HOLDS) code = shown;
   }
   if (sources.n_unreadable > 0)
-    (void)fprintf(stderr, "lynxbench history: %zu run%s could not be read and %s no part of this\n", sources.n_unreadable,
-                  sources.n_unreadable == 1 ? "" : "s", sources.n_unreadable == 1 ? "is" : "are");
+    complain("lynxbench history: %zu run%s could not be read and %s no part of this\n", sources.n_unreadable,
+             sources.n_unreadable == 1 ? "" : "s", sources.n_unreadable == 1 ? "is" : "are");
   if (sources.n_unreadable > 0 && (code == EXIT_HOLDS || code == EXIT_INCONCLUSIVE)) code = EXIT_WRONG_INPUT;
   history_sources_release(&sources);
   history_release(&history);

@@ -20,7 +20,7 @@ static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the b
 /* What could be made of it is printed; where memory was gone, that is told. */
 static bool print_whole(bool whole, const struct buffer *text, const char *out) {
   if (whole) return write_buffer(NULL, text);
-  (void)fprintf(stderr, "lynxbench: there is no memory to show what was imported; the bundle is whole: lynxbench show %s\n", out);
+  complain("lynxbench: there is no memory to show what was imported; the bundle is whole: lynxbench show %s\n", out);
   return false;
 }
 
@@ -65,7 +65,7 @@ static bool load(const char *path, struct import_file *ret, struct buffer *text)
   uint8_t digest[DIGEST_BYTES];
   if (!read_file(path, IMPORT_FILE_BYTES_MAX, text)) return false;
   if (text->data != NULL && strlen(text->data) < text->length) {
-    (void)fprintf(stderr, "lynxbench: %s: found a byte 0; accepted: text\n", path);
+    complain("lynxbench: %s: found a byte 0; accepted: text\n", path);
     buffer_release(text);
     return false;
   }
@@ -113,7 +113,7 @@ static int import_all(const struct arguments *arguments, struct import_file *fil
   int64_t part = 1;
   const char *part_text = arguments->option[FLAG_PART];
   if (part_text != NULL && (!number_int64(part_text, strlen(part_text), &part) || part < 1 || part > 1000000)) {
-    (void)fprintf(stderr, "lynxbench import: --part: found '%s', accepted: a whole number from 1\n", part_text);
+    complain("lynxbench import: --part: found '%s', accepted: a whole number from 1\n", part_text);
     return EXIT_WRONG_INPUT;
   }
   const char *to = bundle_path(arguments), *at = to;
@@ -139,12 +139,11 @@ static int run(const struct arguments *arguments) {
   struct buffer texts[IMPORT_FILES_MAX];
   size_t n = 0, wanted = (size_t)arguments->n_positional;
   if (arguments->option[FLAG_FORMATS] != NULL) {
-    for (size_t i = 0; importers[i] != NULL; i++)
-      (void)printf("%-16s %s: %s\n", importers[i]->name, importers[i]->summary, importers[i]->files);
+    for (size_t i = 0; importers[i] != NULL; i++) say("%-16s %s: %s\n", importers[i]->name, importers[i]->summary, importers[i]->files);
     return EXIT_HOLDS;
   }
   if (wanted == 0 || wanted > IMPORT_FILES_MAX) {
-    (void)fprintf(stderr, "lynxbench import: found %zu files; accepted: 1 to %d (only --formats needs none)\n", wanted, IMPORT_FILES_MAX);
+    complain("lynxbench import: found %zu files; accepted: 1 to %d (only --formats needs none)\n", wanted, IMPORT_FILES_MAX);
     return EXIT_WRONG_INPUT;
   }
   while (n < wanted && load(arguments->positional[n], &files[n], &texts[n])) n++;

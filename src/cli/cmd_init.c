@@ -41,7 +41,7 @@ static const char *ask(struct arena *arena, const char *given, const char *quest
   if (given != NULL) return given;
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return fallback;
   char line[512];
-  (void)fprintf(stderr, "%s%s%s%s ", question, fallback != NULL ? " [" : "", fallback != NULL ? fallback : "", fallback != NULL ? "]" : "");
+  complain("%s%s%s%s ", question, fallback != NULL ? " [" : "", fallback != NULL ? fallback : "", fallback != NULL ? "]" : "");
   (void)fflush(stderr);
   if (fgets(line, sizeof line, stdin) == NULL) return fallback;
   line[strcspn(line, "\r\n")] = 0;
@@ -67,11 +67,11 @@ static int look_at(const struct arguments *a, struct looked *ret) {
   const char *model = a->option[FLAG_MODEL], *tokens_text = a->option[FLAG_OUTPUT_TOKENS] != NULL ? a->option[FLAG_OUTPUT_TOKENS] : "64";
   int64_t tokens = 0;
   if (model != NULL && (model[0] == 0 || strlen(model) >= SERVER_MODEL)) {
-    (void)fprintf(stderr, "lynxbench init: --model: found a name of %zu characters; accepted: 1 to %d\n", strlen(model), SERVER_MODEL - 1);
+    complain("lynxbench init: --model: found a name of %zu characters; accepted: 1 to %d\n", strlen(model), SERVER_MODEL - 1);
     return EXIT_WRONG_INPUT;
   }
   if (!number_int64(tokens_text, strlen(tokens_text), &tokens) || tokens < 1 || tokens > 100000) {
-    (void)fprintf(stderr, "lynxbench init: --output-tokens: found '%s'; accepted: 1 to 100000\n", tokens_text);
+    complain("lynxbench init: --output-tokens: found '%s'; accepted: 1 to 100000\n", tokens_text);
     return EXIT_WRONG_INPUT;
   }
   if (!server_url_read("init", a->positional[0], ret->url)) return EXIT_WRONG_INPUT;
@@ -82,10 +82,9 @@ static int look_at(const struct arguments *a, struct looked *ret) {
   ret->answer_ns = server_time_answer(ret->url, ret->look.model, ret->chat, (int)tokens);
   if (ret->answer_ns >= 0) choose_rate(ret);
   else
-    (void)fprintf(stderr,
-                  "lynxbench init: %s: neither /v1/completions nor /v1/chat/completions answered with 200 within 20 s; does it want a key? "
-                  "--endpoint URL writes a contract without asking\n",
-                  ret->look.model);
+    complain("lynxbench init: %s: neither /v1/completions nor /v1/chat/completions answered with 200 within 20 s; does it want a key? "
+             "--endpoint URL writes a contract without asking\n",
+             ret->look.model);
   return ret->answer_ns >= 0 ? EXIT_HOLDS : EXIT_EXECUTOR;
 }
 
@@ -102,12 +101,12 @@ static void say_plan(const struct looked *l, const struct first_contract *first)
          rate = first->concurrency != NULL ? in_flight / answer_s : strtod(first->rate, NULL), n = sessions * counted_s * rate;
   char shown[SERVER_MODEL];
   (void)text_sanitise(shown, sizeof shown, l->look.model, strlen(l->look.model));
-  (void)printf("%s by /v1/%s: an answer of %s tokens takes %.2g s alone. The run takes about %.0f min", shown,
-               l->chat ? "chat/completions" : "completions", first->output_tokens, answer_s, whole_s < 60 ? 1 : whole_s / 60);
-  if (first->concurrency == NULL) (void)printf(", at %s requests/s, and counts about %.0f requests", first->rate, n);
-  (void)printf(".\n");
+  say("%s by /v1/%s: an answer of %s tokens takes %.2g s alone. The run takes about %.0f min", shown,
+      l->chat ? "chat/completions" : "completions", first->output_tokens, answer_s, whole_s < 60 ? 1 : whole_s / 60);
+  if (first->concurrency == NULL) say(", at %s requests/s, and counts about %.0f requests", first->rate, n);
+  say(".\n");
   if (first->concurrency == NULL && n < 100)
-    (void)printf("So few support no p99: --counted makes the windows longer, --output-tokens the answers shorter.\n");
+    say("So few support no p99: --counted makes the windows longer, --output-tokens the answers shorter.\n");
 }
 
 /* --- the contract --- */
@@ -132,12 +131,12 @@ static int run(const struct arguments *arguments) {
   bool has_url = arguments->n_positional > 0;
   struct looked looked = {.answer_ns = -1};
   if (!has_url && !can_ask && (arguments->option[FLAG_ENDPOINT] == NULL || arguments->option[FLAG_MODEL] == NULL)) {
-    (void)fprintf(stderr, "lynxbench init: there is no terminal to ask on: give the server's URL, or --endpoint URL and --model NAME (and "
-                          "--rate R or --concurrency N; 2 requests/s if neither)\nnext: lynxbench init --help\n");
+    complain("lynxbench init: there is no terminal to ask on: give the server's URL, or --endpoint URL and --model NAME (and "
+             "--rate R or --concurrency N; 2 requests/s if neither)\nnext: lynxbench init --help\n");
     return EXIT_WRONG_INPUT;
   }
   if (has_url && arguments->option[FLAG_ENDPOINT] != NULL) {
-    (void)fprintf(stderr, "lynxbench init: found a URL and --endpoint; accepted: one of them\n");
+    complain("lynxbench init: found a URL and --endpoint; accepted: one of them\n");
     return EXIT_WRONG_INPUT;
   }
   int looks = has_url ? look_at(arguments, &looked) : EXIT_HOLDS;
@@ -160,12 +159,12 @@ static int run(const struct arguments *arguments) {
   if (!first_contract_write(&first, "init", &out)) {
     code = EXIT_WRONG_INPUT;
   } else if (strcmp(path, "-") != 0 && access(path, F_OK) == 0) {
-    (void)fprintf(stderr, "lynxbench init: %s exists, and is not overwritten; name another with --out\n", path);
+    complain("lynxbench init: %s exists, and is not overwritten; name another with --out\n", path);
     code = EXIT_WRONG_INPUT;
   } else if (!write_buffer(path, &out)) code = EXIT_CONDITIONS;
   else if (strcmp(path, "-") != 0) {
     if (has_url) say_plan(&looked, &first);
-    (void)printf("%s written; next: lynxbench lint %s; lynxbench run %s\n", path, path, path);
+    say("%s written; next: lynxbench lint %s; lynxbench run %s\n", path, path, path);
   }
   buffer_release(&out);
   arena_release(&arena);

@@ -53,7 +53,7 @@ static int tell_hook(const struct arguments *arguments, const struct pen *pen, u
 
 static bool needs(const char *action, const char *flag, const char *text, const char *accepted) {
   if (text != NULL && text[strspn(text, " \t\r\n")] != 0) return true;
-  (void)fprintf(stderr, "lynxbench iterate %s: --%s: found nothing, accepted: %s\n", action, flag, accepted);
+  complain("lynxbench iterate %s: --%s: found nothing, accepted: %s\n", action, flag, accepted);
   return false;
 }
 
@@ -84,10 +84,10 @@ static int list(const struct arguments *arguments) {
   enum layer layer;
   if (filter.layer != NULL && !layer_read("iterate list", filter.layer, &layer)) return EXIT_WRONG_INPUT;
   if (address == NULL) {
-    (void)fprintf(stderr, "lynxbench iterate list: findings are entries: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
+    complain("lynxbench iterate list: findings are entries: --ledger LEDGER, or LYNXBENCH_LEDGER, is needed\n");
     return EXIT_WRONG_INPUT;
   }
-  if (!ledger_file_open(address, false, &file)) return ledger_file_code(&file);
+  if (!ledger_file_open(address, LEDGER_READS, &file)) return ledger_file_code(&file);
   if (board_file_read(&file, &board)) {
     struct work_list work;
     work_list_make(&board, NULL, &work);
@@ -118,8 +118,8 @@ static int open_finding(const struct arguments *arguments, struct pen *pen) {
       .title = title, .rung = "stated", .evidence = text, .layers = &layer_name, .owners = &owner, .n_layers = 1};
   int code = EXIT_WRONG_INPUT;
   if (finding_add(pen, path, &bundle.result, &stated, &index)) {
-    (void)printf("%s: finding %" PRIu64 ", for %s (%s)\nnext: lynxbench iterate start %" PRIu64 " --change '...' --ledger %s\n",
-                 pen->file.address, index, owner, layer_name, index, pen->file.address);
+    say("%s: finding %" PRIu64 ", for %s (%s)\nnext: lynxbench iterate start %" PRIu64 " --change '...' --ledger %s\n", pen->file.address,
+        index, owner, layer_name, index, pen->file.address);
     code = tell_hook(arguments, pen, index);
   }
   bundle_file_close(&bundle);
@@ -144,8 +144,7 @@ static bool view_open(const struct pen *pen, const char *text, struct view *ret)
     work_list_make(&ret->board, NULL, &ret->list);
     ret->item = work_list_find(&ret->list, &ret->board, ret->finding.entry.leaf);
     if (ret->item != NULL) return true;
-    (void)fprintf(stderr, "lynxbench: %s: finding %" PRIu64 " is of a run that the ledger does not have\n", file.address,
-                  ret->finding.index);
+    complain("lynxbench: %s: finding %" PRIu64 " is of a run that the ledger does not have\n", file.address, ret->finding.index);
   }
   work_list_release(&ret->list);
   board_release(&ret->board);
@@ -168,9 +167,9 @@ static void print_state(const struct pen *pen, uint64_t index, struct view *view
   (void)snprintf(number, sizeof number, "%" PRIu64, view->finding.index);
   if (!view_open(pen, number, &now)) return;
   const struct work_item *item = now.item;
-  (void)printf("%s: entry %" PRIu64 ": finding %" PRIu64 " is %s%s%s\n", pen->file.address, index, view->finding.index,
-               work_state_text(item->state), item->why[0] != 0 ? ": " : "", item->why);
-  if (work_next(&now.board, item, &arena, &text, &command)) (void)printf("next: %s\n", command);
+  say("%s: entry %" PRIu64 ": finding %" PRIu64 " is %s%s%s\n", pen->file.address, index, view->finding.index, work_state_text(item->state),
+      item->why[0] != 0 ? ": " : "", item->why);
+  if (work_next(&now.board, item, &arena, &text, &command)) say("next: %s\n", command);
   arena_release(&arena);
   view_close(&now);
 }
@@ -234,7 +233,7 @@ static bool fetch_before(const struct pen *pen, struct measuring *m) {
   m->path[0] = m->fetched;
   if (bundle_entry_get(&file, digest_hex(m->view.item->run->root, hex), m->fetched, &error) == LYNX_OK) return true;
   (void)report_error(&error);
-  (void)fprintf(stderr, "lynxbench iterate measure: name the run from before the change: lynxbench iterate measure BEFORE AFTER ...\n");
+  complain("lynxbench iterate measure: name the run from before the change: lynxbench iterate measure BEFORE AFTER ...\n");
   return false;
 }
 
@@ -243,14 +242,13 @@ static bool is_sound(const struct measuring *m) {
   const struct result *before = &m->file[0].result, *after = &m->file[1].result;
   const char *contract = m->answers ? m->view.item->contract->hex : before->contract_digest;
   if (strcmp(before->contract_digest, after->contract_digest) != 0 || strcmp(before->contract_digest, contract) != 0) {
-    (void)fprintf(stderr, "lynxbench iterate measure: found runs of different contracts, accepted: two runs of %s\n",
-                  m->answers ? "the finding's contract" : "one contract");
+    complain("lynxbench iterate measure: found runs of different contracts, accepted: two runs of %s\n",
+             m->answers ? "the finding's contract" : "one contract");
     return false;
   }
   if (bundle_files_interleaved(&m->file[0], &m->file[1]) || after->started_ns >= before->started_ns) return true;
-  (void)fprintf(stderr,
-                "lynxbench iterate measure: %s began before %s; accepted: the run from before the change, then the one from after it\n",
-                m->path[1], m->path[0]);
+  complain("lynxbench iterate measure: %s began before %s; accepted: the run from before the change, then the one from after it\n",
+           m->path[1], m->path[0]);
   return false;
 }
 
@@ -330,8 +328,8 @@ static int measure(const struct arguments *arguments, struct pen *pen) {
   if (m.answers && !view_open(pen, finding, &m.view)) return code;
   if (arguments->n_positional == 3) m.path[0] = arguments->positional[1];
   if (arguments->n_positional == 2 && !m.answers)
-    (void)fprintf(stderr, "lynxbench iterate measure: found one bundle, accepted: BEFORE AFTER, or AFTER and --finding ENTRY, whose run is "
-                          "then the one from before\n");
+    complain("lynxbench iterate measure: found one bundle, accepted: BEFORE AFTER, or AFTER and --finding ENTRY, whose run is "
+             "then the one from before\n");
   else if (m.path[0] != NULL || fetch_before(pen, &m)) code = open_and_record(arguments, pen, &m);
   if (m.fetched[0] != 0) (void)unlink(m.fetched);
   if (m.folder[0] != 0) (void)rmdir(m.folder);
@@ -360,7 +358,7 @@ static int run(const struct arguments *arguments) {
     if (strcmp(name, actions[i].name) != 0) continue;
     int n = arguments->n_positional - 1;
     if (n < actions[i].least || n > actions[i].most) {
-      (void)fprintf(stderr, "lynxbench iterate %s: found %d argument%s, accepted: %s\n", name, n, n == 1 ? "" : "s", actions[i].what);
+      complain("lynxbench iterate %s: found %d argument%s, accepted: %s\n", name, n, n == 1 ? "" : "s", actions[i].what);
       return EXIT_WRONG_INPUT;
     }
     int code = pen_open(&wanted, &pen);
@@ -369,9 +367,8 @@ static int run(const struct arguments *arguments) {
     pen_close(&pen);
     return code;
   }
-  (void)fprintf(stderr,
-                "lynxbench iterate: found '%s'%s, accepted: list, open BUNDLE, start FINDING, done FINDING, measure [BEFORE] AFTER\n", name,
-                strcmp(name, "list") == 0 ? " and more words" : "");
+  complain("lynxbench iterate: found '%s'%s, accepted: list, open BUNDLE, start FINDING, done FINDING, measure [BEFORE] AFTER\n", name,
+           strcmp(name, "list") == 0 ? " and more words" : "");
   return EXIT_WRONG_INPUT;
 }
 

@@ -17,7 +17,7 @@ static bool read_passphrase(const struct arguments *arguments, char ret[PASSPHRA
   if (!team_key_passphrase(ret)) return false;
   if (arguments->option[FLAG_PASSPHRASE] == NULL || ret[0] != 0) return true;
   if (team_key_ask("A passphrase for the new key: ", true, ret)) return true;
-  (void)fprintf(stderr, "lynxbench key: --passphrase: none was given twice alike on a terminal; LYNXBENCH_PASSPHRASE may hold it\n");
+  complain("lynxbench key: --passphrase: none was given twice alike on a terminal; LYNXBENCH_PASSPHRASE may hold it\n");
   return false;
 }
 
@@ -31,14 +31,13 @@ static int run(const struct arguments *arguments) {
   char head[NOTE_NAME_MAX + 16], line[NOTE_KEY_TEXT_MAX + 1];
   bool exists;
   if (!note_name_valid(team)) {
-    (void)fprintf(stderr, "lynxbench key: found '%s', accepted: a name of letters, digits and . _ - /, of at most %d bytes\n", team,
-                  NOTE_NAME_MAX - 1);
+    complain("lynxbench key: found '%s', accepted: a name of letters, digits and . _ - /, of at most %d bytes\n", team, NOTE_NAME_MAX - 1);
     return EXIT_WRONG_INPUT;
   }
   const char *agent = arguments->option[FLAG_AGENT], *token = arguments->option[FLAG_TOKEN];
   bool elsewhere = agent != NULL || token != NULL;
   if ((agent != NULL && token != NULL) || (elsewhere && arguments->option[FLAG_PASSPHRASE] != NULL)) {
-    (void)fprintf(stderr, "lynxbench key: one of --agent, --pkcs11 and --passphrase: a key is in one place\n");
+    complain("lynxbench key: one of --agent, --pkcs11 and --passphrase: a key is in one place\n");
     return EXIT_WRONG_INPUT;
   }
   passphrase[0] = 0;
@@ -60,12 +59,12 @@ static int run(const struct arguments *arguments) {
     if (!write_output(public_path, line, strlen(line))) code = EXIT_CONDITIONS;
   }
   if (code == EXIT_HOLDS)
-    (void)printf("%s: %s\n%s: public, for everybody: %s\nnext: lynxbench sign CONTRACT.yaml --key %s\n", private_path,
-                 agent != NULL      ? "says which key of ssh-agent's it is"
-                 : token != NULL    ? "says which key of the token's it is"
-                 : under_passphrase ? "private, under the passphrase: give it to nobody"
-                                    : "private, without a passphrase (--passphrase would ask for one): give it to nobody",
-                 public_path, text, private_path);
+    say("%s: %s\n%s: public, for everybody: %s\nnext: lynxbench sign CONTRACT.yaml --key %s\n", private_path,
+        agent != NULL      ? "says which key of ssh-agent's it is"
+        : token != NULL    ? "says which key of the token's it is"
+        : under_passphrase ? "private, under the passphrase: give it to nobody"
+                           : "private, without a passphrase (--passphrase would ask for one): give it to nobody",
+        public_path, text, private_path);
   signing_key_release(key);
   return code;
 }

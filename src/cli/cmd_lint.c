@@ -96,9 +96,7 @@ static int run(const struct arguments *arguments) {
   if (arguments->option[FLAG_REFERENCE] != NULL) return print_generated(contract_reference);
   if (arguments->option[FLAG_DRIVERS] != NULL) return print_generated(write_drivers);
   if (arguments->n_positional == 0) {
-    (void)fprintf(
-        stderr,
-        "lynxbench lint: an argument is missing: CONTRACT\nusage: lynxbench lint CONTRACT [options]\nnext: lynxbench lint --help\n");
+    complain("lynxbench lint: an argument is missing: CONTRACT\nusage: lynxbench lint CONTRACT [options]\nnext: lynxbench lint --help\n");
     return EXIT_WRONG_INPUT;
   }
   const char *path = arguments->positional[0];
@@ -109,17 +107,17 @@ static int run(const struct arguments *arguments) {
   if (arguments->option[FLAG_CANONICAL] != NULL && valid) {
     struct buffer canonical;
     buffer_init(&canonical, 16 << 20);
-    if (contract_canonical(&file.contract, &canonical)) (void)write_output(NULL, canonical.data, canonical.length);
+    if (contract_canonical(&file.contract, &canonical)) (void)write_buffer(NULL, &canonical); /* output_finish reports a failure */
     buffer_release(&canonical);
   } else if (arguments->option[FLAG_JSON] != NULL) print_json(&file);
   else {
     contract_file_print_problems(&file, path, true, true, stdout);
     size_t n_unstated = 0;
     for (size_t i = 0; i < file.problems.n_items; i++) n_unstated += file.problems.items[i].kind == PROBLEM_UNSTATED;
-    if (!valid) (void)printf("%s: %zu error%s: it cannot be run\n", path, file.problems.n_errors, file.problems.n_errors == 1 ? "" : "s");
+    if (!valid) say("%s: %zu error%s: it cannot be run\n", path, file.problems.n_errors, file.problems.n_errors == 1 ? "" : "s");
     else
-      (void)printf("%s: valid; grade %s (%zu thing%s left unstated); digest %s\n", path, grade_text(contract_grade(&file.problems)),
-                   n_unstated, n_unstated == 1 ? "" : "s", digest);
+      say("%s: valid; grade %s (%zu thing%s left unstated); digest %s\n", path, grade_text(contract_grade(&file.problems)), n_unstated,
+          n_unstated == 1 ? "" : "s", digest);
   }
   if (!valid && arguments->option[FLAG_CANONICAL] != NULL) contract_file_print_problems(&file, path, false, false, stderr);
   int code = !valid                                 ? EXIT_WRONG_INPUT

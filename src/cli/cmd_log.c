@@ -44,8 +44,8 @@ static int create(const struct arguments *arguments) {
   const char *shown = ledger_file_shown(address, text, sizeof text);
   if (!team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) return EXIT_WRONG_INPUT;
   if (remote && own == NULL) {
-    (void)fprintf(stderr, "lynxbench log: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database "
-                          "has no place beside it\n");
+    complain("lynxbench log: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database "
+             "has no place beside it\n");
     signing_key_release(signer.key);
     return EXIT_WRONG_INPUT;
   }
@@ -74,10 +74,10 @@ static int create(const struct arguments *arguments) {
   }
   if (status == LYNX_OK) {
     code = EXIT_HOLDS;
-    (void)printf("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes "
-                 "can read it\n"
-                 "next: lynxbench log policy %s --key %s --team OTHER.pub\n",
-                 shown, origin, signer.name, path, shown, arguments->option[FLAG_KEY] != NULL ? arguments->option[FLAG_KEY] : "TEAM.key");
+    say("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes "
+        "can read it\n"
+        "next: lynxbench log policy %s --key %s --team OTHER.pub\n",
+        shown, origin, signer.name, path, shown, arguments->option[FLAG_KEY] != NULL ? arguments->option[FLAG_KEY] : "TEAM.key");
   } else if (error.status != LYNX_OK) code = report_error(&error);
   signing_key_release(log_key);
   signing_key_release(signer.key);
@@ -88,12 +88,12 @@ static int create(const struct arguments *arguments) {
 
 static void print_policy(const struct policy *p) {
   char text[NOTE_KEY_TEXT_MAX];
-  (void)printf("policy %" PRId64 " of %s\nlog key  %s\n", p->number, p->origin, note_key_text(&p->log, text));
+  say("policy %" PRId64 " of %s\nlog key  %s\n", p->number, p->origin, note_key_text(&p->log, text));
   for (size_t i = 0; i < p->n_teams; i++)
-    (void)printf("team     %s%s%s, at most %.6g MiB over HTTP\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "",
-                 p->teams[i].witness ? ", witness" : "", (double)policy_quota(&p->teams[i]) / (1 << 20));
-  if (p->quorum > 0) (void)printf("quorum   %" PRId64 " witnesses vouch for a checkpoint\n", p->quorum);
-  else (void)printf("quorum   0: nobody but the ledger's keeper vouches for its history\n");
+    say("team     %s%s%s, at most %.6g MiB over HTTP\n", note_key_text(&p->teams[i].key, text), p->teams[i].admin ? ", admin" : "",
+        p->teams[i].witness ? ", witness" : "", (double)policy_quota(&p->teams[i]) / (1 << 20));
+  if (p->quorum > 0) say("quorum   %" PRId64 " witnesses vouch for a checkpoint\n", p->quorum);
+  else say("quorum   0: nobody but the ledger's keeper vouches for its history\n");
 }
 
 /* "500MiB", "64GiB". False: reported. */
@@ -105,7 +105,7 @@ static bool read_quota(const char *text, int64_t *ret) {
       *ret <<= 10 * i;
       return true;
     }
-  (void)fprintf(stderr, "lynxbench log: --quota: found '%.60s', accepted: bytes, or a whole number of KiB, MiB, GiB or TiB\n", text);
+  complain("lynxbench log: --quota: found '%.60s', accepted: bytes, or a whole number of KiB, MiB, GiB or TiB\n", text);
   return false;
 }
 
@@ -117,7 +117,7 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
     size_t i = 0;
     while (i < p->n_teams && strcmp(p->teams[i].key.name, gone) != 0) i++;
     if (i == p->n_teams) {
-      (void)fprintf(stderr, "lynxbench log: --remove: found '%s', which is no team of this ledger\n", gone);
+      complain("lynxbench log: --remove: found '%s', which is no team of this ledger\n", gone);
       return false;
     }
     p->n_teams--;
@@ -128,7 +128,7 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
     size_t i = 0;
     while (i < p->n_teams && strcmp(p->teams[i].key.name, key.name) != 0) i++;
     if (i == POLICY_TEAMS_MAX) {
-      (void)fprintf(stderr, "lynxbench log: a policy holds at most %d teams\n", POLICY_TEAMS_MAX);
+      complain("lynxbench log: a policy holds at most %d teams\n", POLICY_TEAMS_MAX);
       return false;
     }
     const struct policy_team known = i < p->n_teams ? p->teams[i] : (struct policy_team){.admin = false};
@@ -140,7 +140,7 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
     if (arguments->option[FLAG_QUOTA] != NULL && !read_quota(arguments->option[FLAG_QUOTA], &p->teams[i].quota)) return false;
   }
   if (quorum != NULL && !number_int64(quorum, strlen(quorum), &p->quorum)) {
-    (void)fprintf(stderr, "lynxbench log: --quorum: found '%s', accepted: a whole number\n", quorum);
+    complain("lynxbench log: --quorum: found '%s', accepted: a whole number\n", quorum);
     return false;
   }
   p->number++;
@@ -155,11 +155,11 @@ static int policy(const struct arguments *arguments) {
   struct signer signer;
   if (arguments->option[FLAG_TEAM] == NULL &&
       (arguments->option[FLAG_ADMIN] != NULL || arguments->option[FLAG_WITNESS] != NULL || arguments->option[FLAG_QUOTA] != NULL)) {
-    (void)fprintf(stderr, "lynxbench log: --admin, --witness and --quota belong to --team TEAM.pub\n");
+    complain("lynxbench log: --admin, --witness and --quota belong to --team TEAM.pub\n");
     return EXIT_WRONG_INPUT;
   }
   bool changes = arguments->option[FLAG_TEAM] != NULL || arguments->option[FLAG_REMOVE] != NULL || arguments->option[FLAG_QUORUM] != NULL;
-  if (!ledger_file_open(arguments->positional[1], changes, &file)) return ledger_file_code(&file);
+  if (!ledger_file_open(arguments->positional[1], changes ? LEDGER_ADDS : LEDGER_READS, &file)) return ledger_file_code(&file);
   int code = EXIT_WRONG_INPUT;
   if (!changes) code = EXIT_HOLDS;
   else if (team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) {
@@ -183,7 +183,7 @@ struct listing {
 
 static bool print_entry(void *context, const struct ledger_entry *entry, const char *subject) {
   const struct listing *listing = context;
-  char hex[DIGEST_HEX], leaf[DIGEST_HEX], safe[160];
+  char hex[DIGEST_HEX], leaf[DIGEST_HEX];
   const char *time = json_get_text(entry->statement.predicate, "time", "");
   (void)subject;
   (void)digest_hex(entry->leaf, leaf);
@@ -204,23 +204,20 @@ static bool print_entry(void *context, const struct ledger_entry *entry, const c
       json_put_text(&json, entry->statement.subjects[i].name, digest_hex(entry->statement.subjects[i].digest, hex));
     json_close(&json);
     json_close(&json);
-    if (json_finish(&json)) (void)printf("%s\n", text.data);
+    bool good = json_finish(&json) && buffer_text(&text, "\n") && write_buffer(NULL, &text);
     buffer_release(&text);
-    return true;
+    return good;
   }
-  (void)printf("%6" PRIu64 "  %-12s %-14s %-20s", entry->index, entry->statement.kind,
-               text_sanitise(safe, sizeof safe, entry->signer, strlen(entry->signer)), text_sanitise(hex, 21, time, strlen(time)));
+  say("%6" PRIu64 "  %-12s %-14s %-20.20s", entry->index, entry->statement.kind, entry->signer, time);
   for (size_t i = 0; i < entry->statement.n_subjects && i < 2 && strcmp(entry->statement.kind, "policy") != 0; i++)
-    (void)printf("  %s %.12s",
-                 text_sanitise(safe, sizeof safe, entry->statement.subjects[i].name, strlen(entry->statement.subjects[i].name)),
-                 digest_hex(entry->statement.subjects[i].digest, hex));
+    say("  %s %.12s", entry->statement.subjects[i].name, digest_hex(entry->statement.subjects[i].digest, hex));
   static const char *const telling[] = {"decision", "ground", "reservation", "ended", "text", "title", "change", "name"};
   for (size_t i = 0; i < LYNX_COUNT(telling) && strcmp(entry->statement.kind, "policy") != 0; i++) {
     const char *value = json_get_text(entry->statement.predicate, telling[i], NULL);
     if (value == NULL || (strcmp(telling[i], "text") == 0 && strcmp(entry->statement.kind, "contract") == 0)) continue;
-    (void)printf("  %s", text_sanitise(safe, 60, value, strlen(value)));
+    say("  %.59s", value);
   }
-  (void)printf("\n");
+  say("\n");
   return true;
 }
 
@@ -247,9 +244,9 @@ static int entry(const struct arguments *arguments, struct ledger_file *file) {
   else if (status == LYNX_OK) {
     char hex[DIGEST_HEX];
     char *text = json_dumps(entry.statement.whole, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-    char safe[NOTE_NAME_MAX + 1];
-    (void)printf("entry %" PRIu64 ", %s, signed by %s\n%s\n", index, digest_hex(entry.leaf, hex),
-                 text_sanitise(safe, sizeof safe, entry.signer, strlen(entry.signer)), text != NULL ? text : "");
+    say("entry %" PRIu64 ", %s, signed by %s\n", index, digest_hex(entry.leaf, hex), entry.signer);
+    if (!write_output(NULL, text != NULL ? text : "", text != NULL ? strlen(text) : 0)) code = EXIT_CONDITIONS;
+    say("\n");
     free(text);
   }
   statement_release(&entry.statement);
@@ -289,12 +286,12 @@ static int add(const struct arguments *arguments, struct ledger_file *file) {
   struct buffer text;
   uint64_t index;
   if (arguments->n_positional < 3) {
-    (void)fprintf(stderr, "lynxbench log: an argument is missing: the signature's file\n");
+    complain("lynxbench log: an argument is missing: the signature's file\n");
     return EXIT_WRONG_INPUT;
   }
   if (!read_file(arguments->positional[2], ENVELOPE_MAX, &text)) return EXIT_WRONG_INPUT;
   bool good = ledger_file_add_signed(file, (struct bytes){text.data != NULL ? text.data : "", text.length}, &index);
-  if (good) (void)printf("%s: entry %" PRIu64 "\n", file->address, index);
+  if (good) say("%s: entry %" PRIu64 "\n", file->address, index);
   buffer_release(&text);
   return good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
@@ -303,12 +300,12 @@ static int put(const struct arguments *arguments, struct ledger_file *file) {
   struct signer signer;
   uint64_t index;
   if (arguments->n_positional < 3) {
-    (void)fprintf(stderr, "lynxbench log: an argument is missing: the bundle\n");
+    complain("lynxbench log: an argument is missing: the bundle\n");
     return EXIT_WRONG_INPUT;
   }
   if (!team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) return EXIT_WRONG_INPUT;
   bool good = bundle_entry_add(file, arguments->positional[2], &signer, &index);
-  if (good) (void)printf("%s: entry %" PRIu64 "\n", file->address, index);
+  if (good) say("%s: entry %" PRIu64 "\n", file->address, index);
   signing_key_release(signer.key);
   return good ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
@@ -319,13 +316,13 @@ static int get(const struct arguments *arguments, struct ledger_file *file) {
   char path[100];
   struct lynx_error error = {0};
   if (!hex_decode(root_text, root, DIGEST_BYTES)) {
-    (void)fprintf(stderr, "lynxbench log: found '%s', accepted: a bundle's root, 64 hexadecimal digits\n", root_text);
+    complain("lynxbench log: found '%s', accepted: a bundle's root, 64 hexadecimal digits\n", root_text);
     return EXIT_WRONG_INPUT;
   }
   (void)snprintf(path, sizeof path, "%.16s.lynx", root_text);
   if (out == NULL) out = path;
   if (bundle_entry_get(file, root_text, out, &error) != LYNX_OK) return report_error(&error);
-  (void)printf("%s\nnext: lynxbench show %s; lynxbench verify %s\n", out, out, out);
+  say("%s\nnext: lynxbench show %s; lynxbench verify %s\n", out, out, out);
   return EXIT_HOLDS;
 }
 
@@ -333,7 +330,7 @@ static int get(const struct arguments *arguments, struct ledger_file *file) {
 
 static int export(const struct arguments *arguments, struct ledger_file *file) {
   if (arguments->n_positional > 2) return ledger_export(file, arguments->positional[2]) ? EXIT_HOLDS : EXIT_CONDITIONS;
-  (void)fprintf(stderr, "lynxbench log: an argument is missing: the folder\n");
+  complain("lynxbench log: an argument is missing: the folder\n");
   return EXIT_WRONG_INPUT;
 }
 
@@ -351,13 +348,12 @@ static int run(const struct arguments *arguments) {
   for (size_t i = 0; i < LYNX_COUNT(actions); i++) {
     struct ledger_file file;
     if (strcmp(actions[i].name, name) != 0) continue;
-    if (!ledger_file_open(arguments->positional[1], actions[i].writes, &file)) return ledger_file_code(&file);
+    if (!ledger_file_open(arguments->positional[1], actions[i].writes ? LEDGER_ADDS : LEDGER_READS, &file)) return ledger_file_code(&file);
     int code = actions[i].run(arguments, &file);
     ledger_file_close(&file);
     return code;
   }
-  (void)fprintf(stderr, "lynxbench log: found '%s', accepted: create, policy, list, entry, proof, checkpoint, add, put, get, export\n",
-                name);
+  complain("lynxbench log: found '%s', accepted: create, policy, list, entry, proof, checkpoint, add, put, get, export\n", name);
   return EXIT_WRONG_INPUT;
 }
 

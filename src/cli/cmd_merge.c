@@ -19,8 +19,8 @@ static const struct option_spec options[] = {
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 static void tell(const struct merge_outcome *o, const char *out) {
-  (void)printf("%s: %s (%s), %lld requests, root %.16s\nnext: lynxbench show %s\n", out, bundle_end_text(o->end), o->why,
-               (long long)o->n_requests, o->root, out);
+  say("%s: %s (%s), %lld requests, root %.16s\nnext: lynxbench show %s\n", out, bundle_end_text(o->end), o->why, (long long)o->n_requests,
+      o->root, out);
 }
 
 /* What both kinds have; the object stays open. */
@@ -64,10 +64,10 @@ static bool is_samples(const char *path) {
 }
 
 static void tell_samples(const struct merge_samples_outcome *o, const char *out) {
-  (void)printf("%s: %s (%s), with %lld values and %lld looks at threads of '%s' in %lld of %lld counted windows, root %.16s\n"
-               "next: lynxbench attribute %s; lynxbench show %s\n",
-               out, bundle_end_text(o->end), o->why, (long long)o->n_values, (long long)o->n_activities, o->host, (long long)o->n_covered,
-               (long long)o->n_windows, o->root, out, out);
+  say("%s: %s (%s), with %lld values and %lld looks at threads of '%s' in %lld of %lld counted windows, root %.16s\n"
+      "next: lynxbench attribute %s; lynxbench show %s\n",
+      out, bundle_end_text(o->end), o->why, (long long)o->n_values, (long long)o->n_activities, o->host, (long long)o->n_covered,
+      (long long)o->n_windows, o->root, out, out);
 }
 
 static bool tell_samples_json(const struct merge_samples_outcome *o, const char *out) {
@@ -94,8 +94,8 @@ static int join_samples(const struct arguments *arguments, const char *out) {
   struct buffer text;
   const char *path = arguments->positional[1];
   if (arguments->n_positional != 2) {
-    (void)fprintf(stderr, "lynxbench merge: found samples among %d files; accepted: RUN.lynx and one file of `lynxbench sample`\n",
-                  arguments->n_positional);
+    complain("lynxbench merge: found samples among %d files; accepted: RUN.lynx and one file of `lynxbench sample`\n",
+             arguments->n_positional);
     return EXIT_WRONG_INPUT;
   }
   if (!read_file(path, HOST_SAMPLES_MAX, &text)) return EXIT_WRONG_INPUT;
@@ -125,8 +125,8 @@ static int join_trace(const struct arguments *arguments, const char *out) {
     json_put_double(&json, "window_s", o.account.window_s);
     if (!end_json(&json, &text)) return EXIT_CONDITIONS;
   } else
-    (void)printf("%s: %s (%s), with the account of a trace of %.2f s of process %lld, root %.16s\nnext: lynxbench attribute %s\n", out,
-                 bundle_end_text(o.end), o.why, o.account.window_s, (long long)o.account.process, o.root, out);
+    say("%s: %s (%s), with the account of a trace of %.2f s of process %lld, root %.16s\nnext: lynxbench attribute %s\n", out,
+        bundle_end_text(o.end), o.why, o.account.window_s, (long long)o.account.process, o.root, out);
   return o.end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;
 }
 

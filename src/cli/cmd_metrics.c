@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
 static int from_ledger(const char *address, struct gauges *ret) {
   struct ledger_file file;
   struct board board = {.address = ""};
-  if (!ledger_file_open(address, false, &file)) return ledger_file_code(&file);
+  if (!ledger_file_open(address, LEDGER_READS, &file)) return ledger_file_code(&file);
   int code = board_file_read(&file, &board) ? EXIT_HOLDS : EXIT_WRONG_INPUT;
   if (code == EXIT_HOLDS) board_gauges(&board, ret);
   board_release(&board);
@@ -63,9 +63,8 @@ static void put_otlp(const struct gauges *gauges, struct buffer *out) {
 static int send_to(const char *url, const struct buffer *body) {
   struct lynx_error error = {0};
   if (post_json(url, body->data, &error) == LYNX_OK) return EXIT_HOLDS;
-  (void)fprintf(stderr,
-                "lynxbench metrics: --send: %s; accepted: a collector that answers with 200, at an address such as .../v1/metrics\n",
-                error.message);
+  complain("lynxbench metrics: --send: %s; accepted: a collector that answers with 200, at an address such as .../v1/metrics\n",
+           error.message);
   return EXIT_EXECUTOR;
 }
 
@@ -96,20 +95,20 @@ static int run(const struct arguments *arguments) {
   bool otlp = format != NULL && strcmp(format, "otlp") == 0;
   struct gauges gauges = {.families = NULL};
   if (format != NULL && !otlp && strcmp(format, "prometheus") != 0) {
-    (void)fprintf(stderr, "lynxbench metrics: --format: found '%s'; accepted: prometheus, otlp\n", format);
+    complain("lynxbench metrics: --format: found '%s'; accepted: prometheus, otlp\n", format);
     return EXIT_WRONG_INPUT;
   }
   if (url != NULL && !ledger_is_url(url)) {
-    (void)fprintf(stderr, "lynxbench metrics: --send: found '%s'; accepted: an address such as http://127.0.0.1:4318/v1/metrics\n", url);
+    complain("lynxbench metrics: --send: found '%s'; accepted: an address such as http://127.0.0.1:4318/v1/metrics\n", url);
     return EXIT_WRONG_INPUT;
   }
   if (ledger == NULL && arguments->n_positional == 0) {
-    (void)fprintf(stderr, "lynxbench metrics: found no source; accepted: a ledger, folders of bundles, bundles, or LYNXBENCH_LEDGER\n");
+    complain("lynxbench metrics: found no source; accepted: a ledger, folders of bundles, bundles, or LYNXBENCH_LEDGER\n");
     return EXIT_WRONG_INPUT;
   }
   int code = ledger != NULL ? from_ledger(ledger, &gauges) : from_sources(arguments, &gauges);
   if (code == EXIT_HOLDS && gauges.n_families == 0) {
-    (void)fprintf(stderr, "lynxbench metrics: no run and no schedule is there: nothing was written\n");
+    complain("lynxbench metrics: no run and no schedule is there: nothing was written\n");
     code = EXIT_INCONCLUSIVE;
   }
   if (code == EXIT_HOLDS) {

@@ -52,17 +52,15 @@ static int restore(void) {
   const struct root root = {""};
   struct undo_left left = undo_restore_left(&root);
   if (left.unread) {
-    (void)fprintf(
-        stderr,
+    complain(
         "lynxbench perturb: --restore: the state folder is not known or cannot be read (HOME, XDG_STATE_HOME): nothing was looked at\n");
     return EXIT_CONDITIONS;
   }
   if (left.n_failed > 0)
-    (void)fprintf(stderr,
-                  "lynxbench perturb: of %d killed runs something could not be undone: %s\nnext: as the user who perturbed, or as root; "
-                  "remove the file if nothing is perturbed any more\n",
-                  left.n_failed, left.failed);
-  (void)printf("%d killed runs undone, %d still at it\n", left.n_restored, left.n_in_use);
+    complain("lynxbench perturb: of %d killed runs something could not be undone: %s\nnext: as the user who perturbed, or as root; "
+             "remove the file if nothing is perturbed any more\n",
+             left.n_failed, left.failed);
+  say("%d killed runs undone, %d still at it\n", left.n_restored, left.n_in_use);
   return left.n_failed > 0 ? EXIT_CONDITIONS : EXIT_HOLDS;
 }
 
@@ -103,8 +101,7 @@ static int show(const char *path, bool json, bool *ret_other) {
   int code = other ? EXIT_HOLDS : EXIT_WRONG_INPUT;
   const char *command = bisected_is(file.bundle) ? "bisect" : factored_is(file.bundle) ? "experiment" : NULL;
   if (!other && command != NULL)
-    (void)fprintf(stderr, "lynxbench perturb: %s: nothing was slowed in it: settings were swapped\nnext: lynxbench %s %s\n", path, command,
-                  path);
+    complain("lynxbench perturb: %s: nothing was slowed in it: settings were swapped\nnext: lynxbench %s %s\n", path, command, path);
   else if (!other) code = show_open(&file, json);
   if (other) *ret_other = true;
   bundle_file_close(&file);
@@ -118,9 +115,9 @@ static bool read_only(char *list, const char **ret) {
   for (char *name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest)) {
     if (n < ONLY_MAX && perturber_find(name, strlen(name)) != NULL) ret[n++] = name;
     else {
-      (void)fprintf(stderr, "lynxbench perturb: --only: found '%s'; accepted:", name);
-      for (size_t i = 0; perturbers_all[i] != NULL; i++) (void)fprintf(stderr, " %s", perturbers_all[i]->name);
-      (void)fprintf(stderr, "\n");
+      complain("lynxbench perturb: --only: found '%s'; accepted:", name);
+      for (size_t i = 0; perturbers_all[i] != NULL; i++) complain(" %s", perturbers_all[i]->name);
+      complain("\n");
       return false;
     }
   }
@@ -189,8 +186,7 @@ static int run(const struct arguments *arguments) {
   bool json = arguments->option[FLAG_JSON] != NULL;
   if (arguments->option[FLAG_RESTORE] != NULL) return restore();
   if (path == NULL) {
-    (void)fprintf(stderr,
-                  "lynxbench perturb: found nothing; accepted: a contract, a bundle, or --restore\nnext: lynxbench perturb --help\n");
+    complain("lynxbench perturb: found nothing; accepted: a contract, a bundle, or --restore\nnext: lynxbench perturb --help\n");
     return EXIT_WRONG_INPUT;
   }
   bool other = !bundle_is(path);
@@ -220,7 +216,7 @@ static int run(const struct arguments *arguments) {
   free(busiest);
   if (code == EXIT_HOLDS) {
     code = show(p.out, json, NULL);
-    (void)fprintf(stderr, "%s: the bundle; `lynxbench perturb %s` shows it again; it supports no claim about the executor\n", p.out, p.out);
+    complain("%s: the bundle; `lynxbench perturb %s` shows it again; it supports no claim about the executor\n", p.out, p.out);
   }
   perturbation_close(&p);
   free(list);

@@ -20,13 +20,12 @@ static const struct option_spec options[] = {
 enum { LOG_BYTES_MAX = 1 << 30 };
 
 static void tell(const struct profile *p, const struct request_log *log) {
-  (void)fprintf(stderr, "%lld requests", (long long)p->n_requests);
-  if (p->from[0] != 0) (void)fprintf(stderr, " from %s to %s", p->from, p->to);
-  if (isfinite(p->rate_per_s))
-    (void)fprintf(stderr, ", %.4g/s, gaps vary %.3g times as much as Poisson's", p->rate_per_s, p->gap_variation);
-  (void)fprintf(stderr, "; lengths of %zu; concurrency %s; prefix reuse %s\n", p->n_pairs,
-                isfinite(p->mean_concurrency) ? "known" : "not known", isfinite(p->prefix_reuse) ? "known" : "not known");
-  if (log->n_skipped > 0) (void)fprintf(stderr, "%zu lines were not read; the first: %s\n", log->n_skipped, log->first_skipped);
+  complain("%lld requests", (long long)p->n_requests);
+  if (p->from[0] != 0) complain(" from %s to %s", p->from, p->to);
+  if (isfinite(p->rate_per_s)) complain(", %.4g/s, gaps vary %.3g times as much as Poisson's", p->rate_per_s, p->gap_variation);
+  complain("; lengths of %zu; concurrency %s; prefix reuse %s\n", p->n_pairs, isfinite(p->mean_concurrency) ? "known" : "not known",
+           isfinite(p->prefix_reuse) ? "known" : "not known");
+  if (log->n_skipped > 0) complain("%zu lines were not read; the first: %s\n", log->n_skipped, log->first_skipped);
 }
 
 static bool load_profile(const char *path, struct profile *ret) {
@@ -42,8 +41,8 @@ static bool load_profile(const char *path, struct profile *ret) {
 }
 
 static void print_figure(const char *name, const char *sign, double value) {
-  if (isfinite(value)) (void)printf("%-23s %s%.4f\n", name, sign, value);
-  else (void)printf("%-23s not known: one of the two does not hold it\n", name);
+  if (isfinite(value)) say("%-23s %s%.4f\n", name, sign, value);
+  else say("%-23s not known: one of the two does not hold it\n", name);
 }
 
 static int print_distance(const struct profile *p, const char *path) {
@@ -167,8 +166,7 @@ static int run(const struct arguments *arguments) {
   struct lynx_error error = {0};
   char now[40];
   if (!log_format_parse(format_name, &format)) {
-    (void)fprintf(stderr, "lynxbench profile: --format: found '%s', accepted: auto, jsonl, mooncake, burstgpt, azure, otlp or access\n",
-                  format_name);
+    complain("lynxbench profile: --format: found '%s', accepted: auto, jsonl, mooncake, burstgpt, azure, otlp or access\n", format_name);
     return EXIT_WRONG_INPUT;
   }
   const char *source = arguments->option[FLAG_SOURCE] != NULL ? arguments->option[FLAG_SOURCE] : path;

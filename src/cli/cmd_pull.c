@@ -58,8 +58,7 @@ static bool take_bundle(void *context, const struct ledger_entry *entry, const c
   b->good = status == LYNX_OK || !served;
   b->n_taken += status == LYNX_OK;
   if (!served && b->n_missing++ < MISSING_SHOWN)
-    (void)fprintf(stderr, "missing: the file %.16s... of entry %" PRIu64 " (%s)\n", digest_hex(digest, hex), entry->index,
-                  entry->statement.kind);
+    complain("missing: the file %.16s... of entry %" PRIu64 " (%s)\n", digest_hex(digest, hex), entry->index, entry->statement.kind);
   if (status == LYNX_OK && strcmp(entry->statement.kind, "bundle") == 0) look_at(b, digest);
   if (!b->good) (void)report_error(&error);
   return b->good;
@@ -85,7 +84,7 @@ static int run(const struct arguments *arguments) {
   }
   char folder[4096];
   if (copy.n_before == 0 && state_path("ledgers", folder, sizeof folder)) seen_forget(to, folder); /* begun anew on purpose */
-  if (!ledger_file_open(to, false, &ledger)) return EXIT_DOES_NOT_HOLD;
+  if (!ledger_file_open(to, LEDGER_KEEPS, &ledger)) return EXIT_DOES_NOT_HOLD;
   struct bundles bundles = {.ledger = &ledger, .from = from, .good = true};
   /* All entries, not the new ones alone: what an earlier pull did not get is asked for again. */
   if (arguments->option[FLAG_NO_BUNDLES] == NULL) status = ledger_each_entry(ledger.ledger, 0, take_bundle, &bundles, &error);
@@ -93,12 +92,12 @@ static int run(const struct arguments *arguments) {
              : !bundles.good || bundles.n_impossible > 0 ? EXIT_DOES_NOT_HOLD
              : bundles.n_missing > 0                     ? EXIT_INCONCLUSIVE
                                                          : EXIT_HOLDS;
-  (void)printf("%s: %" PRIu64 " entries of %s, %" PRIu64 " of them new, each checked; %zu bundles came with them", ledger.address,
-               copy.n_now, ledger_policy(ledger.ledger)->origin, copy.n_now - copy.n_before, bundles.n_taken);
+  say("%s: %" PRIu64 " entries of %s, %" PRIu64 " of them new, each checked; %zu bundles came with them", ledger.address, copy.n_now,
+      ledger_policy(ledger.ledger)->origin, copy.n_now - copy.n_before, bundles.n_taken);
   if (bundles.n_missing > 0)
-    (void)printf(", %zu are not served: the next pull asks for them again, and --no-bundles does without", bundles.n_missing);
-  if (bundles.n_impossible > 0) (void)printf(", %zu hold rows that no run can have written", bundles.n_impossible);
-  (void)printf("\n");
+    say(", %zu are not served: the next pull asks for them again, and --no-bundles does without", bundles.n_missing);
+  if (bundles.n_impossible > 0) say(", %zu hold rows that no run can have written", bundles.n_impossible);
+  say("\n");
   ledger_file_close(&ledger);
   return code;
 }

@@ -51,7 +51,7 @@ static bool is_sendable(struct pushing *p, const struct ledger_entry *entry) {
   }
   bool good = bundle_file_open_possible(temporary, &bundle);
   if (good) bundle_file_close(&bundle);
-  else (void)fprintf(stderr, "entry %" PRIu64 ", a bundle by %s: not sent\n", entry->index, entry->signer);
+  else complain("entry %" PRIu64 ", a bundle by %s: not sent\n", entry->index, entry->signer);
   (void)unlink(temporary);
   return good;
 }
@@ -74,7 +74,7 @@ static bool send_entry(void *context, const struct ledger_entry *entry, const ch
     p->n_sent += status == LYNX_OK;
     p->n_refused += status == LYNX_INPUT;
     if (status != LYNX_OK)
-      (void)fprintf(stderr, "entry %" PRIu64 ", a %s by %s: %s\n", entry->index, entry->statement.kind, entry->signer, error.message);
+      complain("entry %" PRIu64 ", a %s by %s: %s\n", entry->index, entry->statement.kind, entry->signer, error.message);
     if (status != LYNX_OK && status != LYNX_INPUT) p->good = false; /* the server is gone: the others would fare no better */
     if (status != LYNX_OK) return p->good;
   }
@@ -86,20 +86,19 @@ static int run(const struct arguments *arguments) {
   struct pushing p = {.good = true};
   struct lynx_error error = {0};
   if (!ledger_is_url(arguments->positional[1])) {
-    (void)fprintf(stderr, "lynxbench push: found '%s', accepted: the URL of a ledger that `lynxbench serve` serves\n",
-                  arguments->positional[1]);
+    complain("lynxbench push: found '%s', accepted: the URL of a ledger that `lynxbench serve` serves\n", arguments->positional[1]);
     return EXIT_WRONG_INPUT;
   }
-  if (!ledger_file_open(arguments->positional[0], false, &p.from)) return ledger_file_code(&p.from);
-  if (!ledger_file_open(arguments->positional[1], true, &p.to)) {
+  if (!ledger_file_open(arguments->positional[0], LEDGER_READS, &p.from)) return ledger_file_code(&p.from);
+  if (!ledger_file_open(arguments->positional[1], LEDGER_ADDS, &p.to)) {
     ledger_file_close(&p.from);
     return ledger_file_code(&p.to);
   }
   enum lynx_status status = ledger_each_entry(p.from.ledger, 0, send_entry, &p, &error);
   if (status == LYNX_OK && p.good) status = ledger_file_update(&p.to, &error);
   if (status != LYNX_OK) (void)report_error(&error);
-  (void)printf("%s: %zu entries sent, %zu were there already, %zu refused; %zu bundles sent\n", p.to.address, p.n_sent, p.n_there,
-               p.n_refused, p.n_bundles);
+  say("%s: %zu entries sent, %zu were there already, %zu refused; %zu bundles sent\n", p.to.address, p.n_sent, p.n_there, p.n_refused,
+      p.n_bundles);
   int code = status != LYNX_OK || !p.good ? EXIT_EXECUTOR : p.n_refused > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
   ledger_file_close(&p.to);
   ledger_file_close(&p.from);

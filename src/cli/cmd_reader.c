@@ -54,12 +54,12 @@ static int list_readers(const char *path, bool json) {
   char until[32];
   if (reader_list_read(path, &list, &error) != LYNX_OK) return report_error(&error);
   if (json) list_json(&list);
-  else if (list.n == 0) (void)printf("%s: nobody\n", path);
+  else if (list.n == 0) say("%s: nobody\n", path);
   for (size_t i = 0; i < list.n && !json; i++) {
     const struct reader *r = &list.items[i];
-    (void)printf("%-32s until %s%s", r->name, reader_time_text(r->until_s, until), r->until_s <= now_s() ? " (over)" : "");
-    if (r->root[0] != 0) (void)printf(": a link to result %.16s, level %s", r->root, r->level);
-    (void)printf("\n");
+    say("%-32s until %s%s", r->name, reader_time_text(r->until_s, until), r->until_s <= now_s() ? " (over)" : "");
+    if (r->root[0] != 0) say(": a link to result %.16s, level %s", r->root, r->level);
+    say("\n");
   }
   free(list.items);
   return EXIT_HOLDS;
@@ -69,10 +69,9 @@ static int withdraw(const char *path, const char *name, bool json) {
   struct lynx_error error = {0};
   size_t n = 0;
   if (reader_file_change(path, NULL, name, &n, &error) != LYNX_OK) return report_error(&error);
-  if (n == 0)
-    (void)fprintf(stderr, "lynxbench reader: found '%s'; accepted: a name that is in %s (lynxbench reader --readers FILE)\n", name, path);
-  else if (json) (void)printf("{\"name\": \"%s\", \"withdrawn\": %zu}\n", name, n);
-  else (void)printf("%s: %zu token%s withdrawn\n", name, n, n == 1 ? "" : "s");
+  if (n == 0) complain("lynxbench reader: found '%s'; accepted: a name that is in %s (lynxbench reader --readers FILE)\n", name, path);
+  else if (json) say("{\"name\": \"%s\", \"withdrawn\": %zu}\n", name, n);
+  else say("%s: %zu token%s withdrawn\n", name, n, n == 1 ? "" : "s");
   return n > 0 ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
 
@@ -83,7 +82,7 @@ static int add(const char *path, const char *name, int64_t days, const struct re
   size_t n = 0;
   char token[READER_TOKEN_MAX], until[32];
   if (!reader_make(name, now_s() + days * DAY_S, &reader, token)) {
-    (void)fprintf(stderr, "lynxbench reader: the system has no random numbers to give\n");
+    complain("lynxbench reader: the system has no random numbers to give\n");
     return EXIT_CONDITIONS;
   }
   memcpy(reader.root, link->root, sizeof reader.root);
@@ -91,24 +90,22 @@ static int add(const char *path, const char *name, int64_t days, const struct re
   if (reader_file_change(path, &reader, NULL, &n, &error) != LYNX_OK) return report_error(&error);
   (void)reader_time_text(reader.until_s, until);
   if (json && link->root[0] != 0)
-    (void)printf("{\"name\": \"%s\", \"address\": \"shared/%s.html\", \"result\": \"%s\", \"level\": \"%s\", \"until\": \"%s\"}\n", name,
-                 token, link->root, link->level, until);
+    say("{\"name\": \"%s\", \"address\": \"shared/%s.html\", \"result\": \"%s\", \"level\": \"%s\", \"until\": \"%s\"}\n", name, token,
+        link->root, link->level, until);
   else if (link->root[0] != 0)
-    (void)printf("the server's address, then /shared/%s.html\nshows result %.16s at the level %s until %s, to whoever has the link. It is "
-                 "shown this once.\nto withdraw it: lynxbench reader %s --withdraw --readers %s\n",
-                 token, link->root, link->level, until, name, path);
-  else if (json)
-    (void)printf("{\"name\": \"%s\", \"token\": \"%s\", \"until\": \"%s\"}\n", name, token, until); /* none of it needs escaping */
+    say("the server's address, then /shared/%s.html\nshows result %.16s at the level %s until %s, to whoever has the link. It is "
+        "shown this once.\nto withdraw it: lynxbench reader %s --withdraw --readers %s\n",
+        token, link->root, link->level, until, name, path);
+  else if (json) say("{\"name\": \"%s\", \"token\": \"%s\", \"until\": \"%s\"}\n", name, token, until); /* none of it needs escaping */
   else
-    (void)printf("%s\n%s may read until %s. The token is shown this once.\n"
-                 "in a browser: the server's address, then /?token=%s\nin a command: LYNXBENCH_READER=%s\n",
-                 token, name, until, token, token);
+    say("%s\n%s may read until %s. The token is shown this once.\n"
+        "in a browser: the server's address, then /?token=%s\nin a command: LYNXBENCH_READER=%s\n",
+        token, name, until, token, token);
   explicit_bzero(token, sizeof token);
   if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_HOLDS;
-  (void)fprintf(stderr,
-                "lynxbench reader: the token could not be written out, and is shown once only\n"
-                "next: lynxbench reader %s --withdraw --readers %s\n",
-                name, path);
+  complain("lynxbench reader: the token could not be written out, and is shown once only\n"
+           "next: lynxbench reader %s --withdraw --readers %s\n",
+           name, path);
   return EXIT_CONDITIONS;
 }
 
@@ -118,12 +115,12 @@ static bool read_link(const struct arguments *arguments, struct reader *ret) {
   enum disclosure parsed = DISCLOSE_PUBLIC;
   if (root == NULL && level == NULL) return true;
   if (root == NULL || !hex_decode(root, digest, DIGEST_BYTES)) {
-    (void)fprintf(stderr, "lynxbench reader: --result: %s%s; accepted: the root of a bundle, 64 digits (lynxbench show BUNDLE)\n",
-                  root != NULL ? "found " : "missing", root != NULL ? root : "");
+    complain("lynxbench reader: --result: %s%s; accepted: the root of a bundle, 64 digits (lynxbench show BUNDLE)\n",
+             root != NULL ? "found " : "missing", root != NULL ? root : "");
     return false;
   }
   if (level != NULL && !disclosure_parse(level, &parsed)) {
-    (void)fprintf(stderr, "lynxbench reader: --level: found '%s'; accepted: public, shared, full\n", level);
+    complain("lynxbench reader: --level: found '%s'; accepted: public, shared, full\n", level);
     return false;
   }
   (void)digest_hex(digest, ret->root);
@@ -137,23 +134,23 @@ static int run(const struct arguments *arguments) {
   bool json = arguments->option[FLAG_JSON] != NULL;
   int64_t days = DAYS_USUAL;
   if (path == NULL || path[0] == 0) {
-    (void)fprintf(stderr, "lynxbench reader: --readers: missing; required: the file that `lynxbench serve --readers` reads\n");
+    complain("lynxbench reader: --readers: missing; required: the file that `lynxbench serve --readers` reads\n");
     return EXIT_WRONG_INPUT;
   }
   struct reader link = {.until_s = 0};
   if (!read_link(arguments, &link)) return EXIT_WRONG_INPUT;
   if (days_text != NULL && (!number_int64(days_text, strlen(days_text), &days) || days < 1 || days > DAYS_MAX)) {
-    (void)fprintf(stderr, "lynxbench reader: --days: found '%s'; accepted: 1 to %d\n", days_text, DAYS_MAX);
+    complain("lynxbench reader: --days: found '%s'; accepted: 1 to %d\n", days_text, DAYS_MAX);
     return EXIT_WRONG_INPUT;
   }
   if (days_text != NULL && (name == NULL || arguments->option[FLAG_WITHDRAW] != NULL)) {
-    (void)fprintf(stderr, "lynxbench reader: --days goes with the NAME that a token is made for\n");
+    complain("lynxbench reader: --days goes with the NAME that a token is made for\n");
     return EXIT_WRONG_INPUT;
   }
   if (name == NULL && arguments->option[FLAG_WITHDRAW] == NULL) return list_readers(path, json);
   if (name == NULL || !reader_name_is_good(name)) {
-    (void)fprintf(stderr, "lynxbench reader: found '%s'; accepted: a name of letters, digits and . _ - @, of at most %d bytes\n",
-                  name != NULL ? name : "nothing", READER_NAME_MAX - 1);
+    complain("lynxbench reader: found '%s'; accepted: a name of letters, digits and . _ - @, of at most %d bytes\n",
+             name != NULL ? name : "nothing", READER_NAME_MAX - 1);
     return EXIT_WRONG_INPUT;
   }
   return arguments->option[FLAG_WITHDRAW] != NULL ? withdraw(path, name, json) : add(path, name, days, &link, json);

@@ -10,10 +10,10 @@ static int run(const struct arguments *arguments) {
   struct bundle_seal_info seal;
   if (bundle_recover(path, &error) != LYNX_OK || bundle_open(path, &bundle, &seal, &error) != LYNX_OK) return report_error(&error);
   bundle_close(bundle);
-  (void)printf("%s: %s\nnext: lynxbench show %s\n", path,
-               seal.end == BUNDLE_UNSEALED ? "recovered; its run was ended before it could seal it, so that it is incomplete"
-                                           : "recovered; it is sealed",
-               path);
+  say("%s: %s\nnext: lynxbench show %s\n", path,
+      seal.end == BUNDLE_UNSEALED ? "recovered; its run was ended before it could seal it, so that it is incomplete"
+                                  : "recovered; it is sealed",
+      path);
   return EXIT_HOLDS;
 }
 

@@ -36,11 +36,11 @@ static int run(const struct arguments *arguments) {
   struct html_report_options wanted = {.inside = arguments->option[FLAG_INSIDE] != NULL};
   const char *level = arguments->option[FLAG_DISCLOSE];
   if (level != NULL && !disclosure_parse(level, &wanted.level)) {
-    (void)fprintf(stderr, "lynxbench report: --disclose: found '%s'; accepted: full, shared, public\n", level);
+    complain("lynxbench report: --disclose: found '%s'; accepted: full, shared, public\n", level);
     return EXIT_WRONG_INPUT;
   }
   if (wanted.level != DISCLOSE_FULL && arguments->option[FLAG_LEDGER] != NULL) {
-    (void)fprintf(stderr, "lynxbench report: --disclose %s with --ledger: what teams said there is theirs to disclose\n", level);
+    complain("lynxbench report: --disclose %s with --ledger: what teams said there is theirs to disclose\n", level);
     return EXIT_WRONG_INPUT;
   }
   if (!bundle_file_open(bundle, &file)) return EXIT_WRONG_INPUT;
@@ -56,7 +56,7 @@ static int run(const struct arguments *arguments) {
   int code = EXIT_HOLDS;
   if (status != LYNX_OK) code = report_error(&error);
   else if (!write_buffer(to, &out)) code = EXIT_CONDITIONS;
-  else if (strcmp(to, "-") != 0) (void)printf("%s: %zu bytes, one file, no network\n", to, out.length);
+  else if (strcmp(to, "-") != 0) say("%s: %zu bytes, one file, no network\n", to, out.length);
   if (code == EXIT_HOLDS && plausibility_text(&file.result.plausibility, &file.result.arena) != NULL) code = EXIT_DOES_NOT_HOLD;
   buffer_release(&out);
   if (wanted.level == DISCLOSE_FULL) standing_release(&standing);

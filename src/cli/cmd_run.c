@@ -57,12 +57,11 @@ static int judge(const char *path) {
     bool range_ended = c->passing > 0 && !(c->failing > 0);
     if (!c->searched || c->certified || range_ended || file.result.precisions[i].unavailable) continue;
     uncertain = true;
-    (void)fprintf(stderr, "%s: no saturation point is certified: %s\n", file.result.precisions[i].name, c->text);
+    complain("%s: no saturation point is certified: %s\n", file.result.precisions[i].name, c->text);
   }
-  for (size_t i = 0; i < file.result.n_conditions; i++) (void)fprintf(stderr, "condition: %s\n", file.result.conditions[i]);
+  for (size_t i = 0; i < file.result.n_conditions; i++) complain("condition: %s\n", file.result.conditions[i]);
   if (invalid)
-    (void)fprintf(
-        stderr,
+    complain(
         "the instrument's own lateness can have changed what would be claimed (method.instrument_error_at_most): no claim can be made; "
         "`lynxbench claim %s` says more\n",
         path);
@@ -71,7 +70,8 @@ static int judge(const char *path) {
   return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : uncertain ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
 }
 
-static void write_json(const char *path, const struct run_outcome *outcome, int code) {
+/* The exit code: it is not what the line says where the line cannot be written. */
+static int write_json(const char *path, const struct run_outcome *outcome, int code) {
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, 65536);
@@ -83,8 +83,9 @@ static void write_json(const char *path, const struct run_outcome *outcome, int 
   json_put_text(&json, "root", outcome->root);
   json_put_int(&json, "exit", code);
   json_close(&json);
-  if (json_finish(&json)) (void)printf("%s\n", text.data);
+  bool good = json_finish(&json) && buffer_text(&text, "\n") && write_buffer(NULL, &text);
   buffer_release(&text);
+  return good ? code : EXIT_CONDITIONS;
 }
 
 /* Whoever gave a URL wants to see something. */
@@ -104,15 +105,13 @@ static bool prepare(const struct arguments *arguments, const char *contract_path
   const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};
   if (!contract_file_read(contract_path, file)) return false;
   contract_file_print_problems(file, contract_path, true, false, stderr);
-  if (file->problems.n_errors > 0)
-    (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was run\n", contract_path, file->problems.n_errors);
+  if (file->problems.n_errors > 0) complain("lynxbench: %s: %zu errors: nothing was run\n", contract_path, file->problems.n_errors);
   if (arguments->option[FLAG_PROFILERS] != NULL && file->problems.n_errors == 0 && file->contract.method.attribution_sessions == 0)
-    (void)fprintf(stderr,
-                  "lynxbench run: --profilers: no session of %s has profilers; accepted with method.attribution_sessions: 1 or more\n",
-                  contract_path);
+    complain("lynxbench run: --profilers: no session of %s has profilers; accepted with method.attribution_sessions: 1 or more\n",
+             contract_path);
   bool good = file->problems.n_errors == 0 && run_part_read(arguments->option[FLAG_PART], arguments->option[FLAG_START], part);
   if (good && part->count > 0 && ledger_file_address(arguments->option[FLAG_LEDGER]) != NULL) {
-    (void)fprintf(stderr, "lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put`\n");
+    complain("lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put`\n");
     good = false;
   }
   if (good && part->count == 0 && given_out != NULL) good = output_is_free("run", given_out);
@@ -144,13 +143,13 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   int code = contract_run_whole(&r);
   if (code == EXIT_HOLDS && !r.request.observe) code = judge(out);
   if (!recording_end(&recording, out, r.outcome.sealed, arguments->option[FLAG_JSON] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
-  if (arguments->option[FLAG_JSON] != NULL) write_json(out, &r.outcome, code);
+  if (arguments->option[FLAG_JSON] != NULL) code = write_json(out, &r.outcome, code);
   else if (r.status == LYNX_OK) {
-    (void)printf("%s: %s (%s), root %.16s\n", out, bundle_end_text(r.outcome.end), r.outcome.why, r.outcome.root);
+    say("%s: %s (%s), root %.16s\n", out, bundle_end_text(r.outcome.end), r.outcome.why, r.outcome.root);
     if (server_is_url(arguments->positional[0])) print_result(out);
-    if (r.request.observe) (void)printf("next: lynxbench profile %s\n", out);
-    else if (part.count > 0) (void)printf("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
-    else (void)printf("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
+    if (r.request.observe) say("next: lynxbench profile %s\n", out);
+    else if (part.count > 0) say("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
+    else say("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
   }
   contract_file_release(&file);
   return code;
@@ -175,8 +174,7 @@ static int run(const struct arguments *arguments) {
   if (server_is_url(arguments->positional[0])) return run_url(arguments);
   for (size_t i = 0; i < LYNX_COUNT(of_url); i++)
     if (arguments->option[of_url[i]] != NULL) {
-      (void)fprintf(
-          stderr,
+      complain(
           "lynxbench run: --%s goes with a URL (http://HOST:PORT); a contract says it itself. Found '%s'\nnext: lynxbench run --help\n",
           options[of_url[i]].name, arguments->positional[0]);
       return EXIT_WRONG_INPUT;

@@ -45,19 +45,18 @@ static bool find_process(const struct arguments *arguments, const struct root *r
   struct lynx_error error = {0};
   *ret = 0;
   if ((pid == NULL) == (url == NULL)) {
-    (void)fprintf(stderr,
-                  "lynxbench sample: found %s; accepted: the server's address on this machine, such as http://127.0.0.1:8000, or "
-                  "--pid N\nnext: lynxbench sample --help\n",
-                  pid == NULL ? "neither a URL nor --pid" : "a URL and --pid");
+    complain("lynxbench sample: found %s; accepted: the server's address on this machine, such as http://127.0.0.1:8000, or "
+             "--pid N\nnext: lynxbench sample --help\n",
+             pid == NULL ? "neither a URL nor --pid" : "a URL and --pid");
     return false;
   }
   if (pid != NULL && (!number_int64(pid, strlen(pid), ret) || *ret < 1 || *ret == (int64_t)getpid())) {
-    (void)fprintf(stderr, "lynxbench sample: --pid: found '%s'; accepted: the number of the serving process\n", pid);
+    complain("lynxbench sample: --pid: found '%s'; accepted: the number of the serving process\n", pid);
     return false;
   }
   if (url != NULL && (!server_is_url(url) || endpoint_parse(url, &endpoint, &error) != LYNX_OK)) {
-    (void)fprintf(stderr, "lynxbench sample: the URL: %s; accepted: http://HOST:PORT\n",
-                  error.message[0] != 0 ? error.message : "found no http:// or https://");
+    complain("lynxbench sample: the URL: %s; accepted: http://HOST:PORT\n",
+             error.message[0] != 0 ? error.message : "found no http:// or https://");
     return false;
   }
   if (url != NULL) *ret = capture_is_local(&endpoint) ? capture_find_listener(root, &endpoint) : 0;
@@ -80,8 +79,8 @@ static bool read_head(const struct root *root, int64_t process, struct sampled *
   struct process_stat stat;
   long n = sysconf(_SC_NPROCESSORS_ONLN);
   if (process <= 0 || !process_read(root, process, &stat)) {
-    (void)fprintf(stderr, "lynxbench sample: the serving process was not found: run it where the server runs, as root or as the server's "
-                          "user, or give --pid N\n");
+    complain("lynxbench sample: the serving process was not found: run it where the server runs, as root or as the server's "
+             "user, or give --pid N\n");
     return false;
   }
   s->head = (struct host_samples_head){.process = process, .n_processors = n > 0 ? n : 1};
@@ -122,7 +121,7 @@ static bool write_lines(struct sampled *s) {
     ssize_t n = write(s->fd, s->lines.data + done, s->lines.length - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      (void)fprintf(stderr, "lynxbench sample: %s: cannot be written: %s. What was written before is there\n", s->path, strerror(errno));
+      complain("lynxbench sample: %s: cannot be written: %s. What was written before is there\n", s->path, strerror(errno));
       return false;
     }
     done += (size_t)n;
@@ -141,8 +140,8 @@ static bool take_all(struct sampled *s) {
 
 static void show(const struct sampled *s, double at_s, bool quiet) {
   if (!quiet && isatty(STDERR_FILENO))
-    (void)fprintf(stderr, "\rprocess %lld (%s): %.0f s, %lld values, %lld threads; Ctrl-C ends ", (long long)s->head.process,
-                  s->head.program, at_s, s->n_values, s->n_threads);
+    complain("\rprocess %lld (%s): %.0f s, %lld values, %lld threads; Ctrl-C ends ", (long long)s->head.process, s->head.program, at_s,
+             s->n_values, s->n_threads);
 }
 
 /* An exit code. */
@@ -163,8 +162,8 @@ static int sample_until(struct sampled *s, const struct root *root, int64_t for_
   good = good && take_all(s);
   host_samples_write_end(realtime(s, clock_now(&clock_system) - s->zero_ns), &s->lines);
   good = good && write_lines(s);
-  if (!quiet && isatty(STDERR_FILENO)) (void)fprintf(stderr, "\n");
-  if (!there && !quiet) (void)fprintf(stderr, "lynxbench sample: process %lld has ended\n", (long long)s->head.process);
+  if (!quiet && isatty(STDERR_FILENO)) complain("\n");
+  if (!there && !quiet) complain("lynxbench sample: process %lld has ended\n", (long long)s->head.process);
   if (!good) return EXIT_CONDITIONS;
   return for_ns > 0 && at_ns < for_ns && there ? EXIT_INTERRUPTED : EXIT_HOLDS;
 }
@@ -173,8 +172,8 @@ static int sample(struct sampled *s, const struct root *root, int64_t for_ns, bo
   s->fd = open(s->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (s->fd < 0) {
     bool exists = errno == EEXIST;
-    (void)fprintf(stderr, "lynxbench sample: %s: %s\n", s->path,
-                  exists ? "the file exists, and is not overwritten; name another with --out" : strerror(errno));
+    complain("lynxbench sample: %s: %s\n", s->path,
+             exists ? "the file exists, and is not overwritten; name another with --out" : strerror(errno));
     return exists ? EXIT_WRONG_INPUT : EXIT_CONDITIONS;
   }
   buffer_init(&s->lines, 64 << 20);
@@ -189,8 +188,8 @@ static int sample(struct sampled *s, const struct root *root, int64_t for_ns, bo
   buffer_release(&s->lines);
   if (close(s->fd) != 0) code = EXIT_CONDITIONS;
   if (code == EXIT_HOLDS || code == EXIT_INTERRUPTED)
-    (void)printf("%s: process %lld (%s) on %s, %lld values of %lld threads\nnext: lynxbench merge RUN.lynx %s --out whole.lynx\n", s->path,
-                 (long long)s->head.process, s->head.program, s->head.host.name, s->n_values, s->n_threads, s->path);
+    say("%s: process %lld (%s) on %s, %lld values of %lld threads\nnext: lynxbench merge RUN.lynx %s --out whole.lynx\n", s->path,
+        (long long)s->head.process, s->head.program, s->head.host.name, s->n_values, s->n_threads, s->path);
   return code;
 }
 
@@ -201,7 +200,7 @@ static int run(const struct arguments *arguments) {
   char name[200];
   int64_t for_ns = 0, process;
   if (duration != NULL && (!number_duration(duration, strlen(duration), &for_ns) || for_ns <= 0)) {
-    (void)fprintf(stderr, "lynxbench sample: --for: found '%s'; accepted: a duration, such as 90s or 10min\n", duration);
+    complain("lynxbench sample: --for: found '%s'; accepted: a duration, such as 90s or 10min\n", duration);
     return EXIT_WRONG_INPUT;
   }
   if (!find_process(arguments, &root, &process)) return EXIT_WRONG_INPUT;

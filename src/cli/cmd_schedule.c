@@ -67,7 +67,7 @@ struct asked {
 };
 
 static bool wrong(int flag, const char *found, const char *accepted) {
-  (void)fprintf(stderr, "lynxbench schedule: --%s: found '%s', accepted: %s\n", options[flag].name, found, accepted);
+  complain("lynxbench schedule: --%s: found '%s', accepted: %s\n", options[flag].name, found, accepted);
   return false;
 }
 
@@ -76,7 +76,7 @@ static bool wrong(int flag, const char *found, const char *accepted) {
 static bool whole_path(const char *path, char ret[SCHEDULE_PATH]) {
   char found[PATH_MAX];
   if (realpath(path, found) == NULL) {
-    (void)fprintf(stderr, "lynxbench schedule: %s: %s\n", path, strerror(errno));
+    complain("lynxbench schedule: %s: %s\n", path, strerror(errno));
     return false;
   }
   (void)snprintf(ret, SCHEDULE_PATH, "%s", found);
@@ -134,7 +134,7 @@ static bool read_places(struct asked *q) {
   struct stat info;
   if (a->option[FLAG_KEY] != NULL && ledger == NULL) return wrong(FLAG_KEY, key, "with --ledger, or LYNXBENCH_LEDGER");
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-    (void)fprintf(stderr, "lynxbench schedule: --folder: %s: %s\n", folder, strerror(errno));
+    complain("lynxbench schedule: --folder: %s: %s\n", folder, strerror(errno));
     return false;
   }
   if (!whole_path(a->positional[1], q->contract) || !whole_path(folder, q->folder) || !whole_path(".", q->working) ||
@@ -144,7 +144,7 @@ static bool read_places(struct asked *q) {
   else if (ledger != NULL && !whole_path(ledger, q->ledger)) return false;
   if (ledger != NULL && key != NULL && !whole_path(key, q->key)) return false;
   if (ledger != NULL && key == NULL) {
-    (void)fprintf(stderr, "lynxbench schedule: --ledger: runs are signed: --key FILE, or LYNXBENCH_KEY, is needed\n");
+    complain("lynxbench schedule: --ledger: runs are signed: --key FILE, or LYNXBENCH_KEY, is needed\n");
     return false;
   }
   if (stat(q->folder, &info) != 0 || !S_ISDIR(info.st_mode)) return wrong(FLAG_FOLDER, folder, "a folder, there or new");
@@ -169,7 +169,7 @@ static void log_path(const struct asked *q, char ret[SCHEDULE_PATH]) {
 static bool sync_folder(const char *path) {
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   bool good = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* some file systems have nothing to sync there */
-  if (!good) (void)fprintf(stderr, "lynxbench schedule: %s: cannot be synced: %s\n", path, strerror(errno));
+  if (!good) complain("lynxbench schedule: %s: cannot be synced: %s\n", path, strerror(errno));
   if (fd >= 0) (void)close(fd);
   return good;
 }
@@ -197,7 +197,7 @@ static bool append(const struct asked *q, int64_t slot_s, const char *state, con
   if (code >= 0) json_put_int(&json, "exit", code);
   json_close(&json);
   good = good && json_finish(&json) && buffer_text(&line, "\n") && file_write_all(fd, line.data, line.length) && fsync(fd) == 0;
-  if (!good) (void)fprintf(stderr, "lynxbench schedule: %s: cannot be written: %s\n", path, strerror(errno));
+  if (!good) complain("lynxbench schedule: %s: cannot be written: %s\n", path, strerror(errno));
   if (fd >= 0) (void)close(fd); /* what counts is synced */
   if (good && info.st_size == 0) good = sync_folder(q->folder);
   buffer_release(&line);
@@ -223,9 +223,9 @@ static int lock_machine(const struct asked *q, bool *ret_busy) {
     fd = open(own, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   }
   *ret_busy = false;
-  if (fd < 0) (void)fprintf(stderr, "lynxbench schedule: no lock file could be made (%s): %s\n", path, strerror(errno));
+  if (fd < 0) complain("lynxbench schedule: no lock file could be made (%s): %s\n", path, strerror(errno));
   while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (!*ret_busy && errno == EWOULDBLOCK) (void)fprintf(stderr, "%s: waiting for another scheduled run\n", q->plan.timetable.name);
+    if (!*ret_busy && errno == EWOULDBLOCK) complain("%s: waiting for another scheduled run\n", q->plan.timetable.name);
     *ret_busy = errno == EWOULDBLOCK;
     if (!*ret_busy || clock_realtime_s(&clock_system) >= until) {
       (void)close(fd);
@@ -255,7 +255,7 @@ static bool wait_until_quiet(const struct asked *q, char *why, size_t size) {
     (void)snprintf(why, size, "the machine was busy: %.0f %% of its processors' time, and at most %.0f %% is wanted", 100 * share,
                    100 * q->busy_at_most);
     if (clock_realtime_s(&clock_system) >= until) return false;
-    (void)fprintf(stderr, "%s: waiting: %s\n", q->plan.timetable.name, why);
+    complain("%s: waiting: %s\n", q->plan.timetable.name, why);
     sleep_s(30);
   }
 }
@@ -288,11 +288,10 @@ static bool is_done(const struct asked *q, int64_t slot_s) {
   const struct timetable_slot *slot = timetable_log_slot(&log, slot_s);
   bool done = slot != NULL && (slot->state == SLOT_KEPT || slot->state == SLOT_FAILED);
   if (done && slot->state == SLOT_FAILED)
-    (void)printf("%s: the run that was due at %s failed (exit code %" PRId64 "), and is not run again: the next one is\n",
-                 q->plan.timetable.name, timetable_time(slot_s, text, sizeof text), slot->exit);
+    say("%s: the run that was due at %s failed (exit code %" PRId64 "), and is not run again: the next one is\n", q->plan.timetable.name,
+        timetable_time(slot_s, text, sizeof text), slot->exit);
   else if (done)
-    (void)printf("%s: the run that was due at %s is done: nothing to do\n", q->plan.timetable.name,
-                 timetable_time(slot_s, text, sizeof text));
+    say("%s: the run that was due at %s is done: nothing to do\n", q->plan.timetable.name, timetable_time(slot_s, text, sizeof text));
   timetable_log_release(&log);
   return done;
 }
@@ -315,7 +314,7 @@ static int run_slot(struct asked *q) {
   int code = EXIT_CONDITIONS;
   if (lock >= 0 && is_done(q, slot_s)) code = EXIT_HOLDS;
   else if (lock >= 0 && wait_until_quiet(q, why, sizeof why)) code = run_contract(q, slot_s);
-  else if (append(q, slot_s, "skipped", "why", why, -1)) (void)fprintf(stderr, "%s: skipped: %s\n", q->plan.timetable.name, why);
+  else if (append(q, slot_s, "skipped", "why", why, -1)) complain("%s: skipped: %s\n", q->plan.timetable.name, why);
   if (lock >= 0) (void)close(lock);
   return code;
 }
@@ -330,7 +329,7 @@ static bool units_folder(const struct arguments *a, char ret[SCHEDULE_PATH]) {
   else if (config != NULL && config[0] == '/') (void)snprintf(ret, SCHEDULE_PATH, "%.4000s/systemd/user", config);
   else if (home != NULL && home[0] == '/') (void)snprintf(ret, SCHEDULE_PATH, "%.4000s/.config/systemd/user", home);
   else {
-    (void)fprintf(stderr, "lynxbench schedule: neither XDG_CONFIG_HOME nor HOME is set: name the units' folder by --units\n");
+    complain("lynxbench schedule: neither XDG_CONFIG_HOME nor HOME is set: name the units' folder by --units\n");
     return false;
   }
   return true;
@@ -361,7 +360,7 @@ static bool may_replace(const struct asked *q, const char *folder) {
   for (int i = 0; i < 2; i++) {
     unit_path(folder, q->plan.timetable.name, endings[i], path);
     if (lstat(path, &info) != 0 || S_ISREG(info.st_mode)) continue;
-    (void)fprintf(stderr, "lynxbench schedule: %s: is there, and is no file; accepted: a file, or nothing\n", path);
+    complain("lynxbench schedule: %s: is there, and is no file; accepted: a file, or nothing\n", path);
     return false;
   }
   unit_path(folder, q->plan.timetable.name, endings[0], path);
@@ -369,11 +368,9 @@ static bool may_replace(const struct asked *q, const char *folder) {
   bool ours = schedule_read_mark(path, &mark),
        same = ours && strcmp(mark.contract, q->contract) == 0 && strcmp(mark.folder, q->folder) == 0;
   if (!same)
-    (void)fprintf(
-        stderr,
-        "lynxbench schedule: --name: found '%s', which is that of another schedule (%.600s, into %.600s); accepted: another name, "
-        "or `lynxbench schedule remove %s` before\n",
-        q->plan.timetable.name, ours ? mark.contract : path, ours ? mark.folder : "?", q->plan.timetable.name);
+    complain("lynxbench schedule: --name: found '%s', which is that of another schedule (%.600s, into %.600s); accepted: another name, "
+             "or `lynxbench schedule remove %s` before\n",
+             q->plan.timetable.name, ours ? mark.contract : path, ours ? mark.folder : "?", q->plan.timetable.name);
   return same;
 }
 
@@ -403,10 +400,9 @@ static int install(struct asked *q) {
   int code = systemctl(q->arguments, "daemon-reload", NULL, NULL);
   if (code == EXIT_HOLDS) code = systemctl(q->arguments, "enable", "--now", timer);
   if (code != EXIT_HOLDS) {
-    (void)fprintf(stderr,
-                  "lynxbench schedule: the units are in %s, and systemctl did not take them (exit code %d). On a machine without "
-                  "systemd: lynxbench schedule add ... --print cron\n",
-                  folder, code);
+    complain("lynxbench schedule: the units are in %s, and systemctl did not take them (exit code %d). On a machine without "
+             "systemd: lynxbench schedule add ... --print cron\n",
+             folder, code);
     return EXIT_CONDITIONS;
   }
   buffer_init(&when, 20000);
@@ -419,9 +415,9 @@ static int install(struct asked *q) {
   if (q->arguments->option[FLAG_UNITS] != NULL) history_put_word(q->arguments->option[FLAG_UNITS], &when);
   (void)buffer_text(&when, "; lynxbench history ");
   history_put_word(q->folder, &when);
-  (void)printf("%s: %s\n", q->plan.timetable.name, when.data);
+  say("%s: %s\n", q->plan.timetable.name, when.data);
   if (geteuid() != 0 && q->arguments->option[FLAG_UNITS] == NULL)
-    (void)printf("it runs while you are logged in; `loginctl enable-linger` lets it run without\n");
+    say("it runs while you are logged in; `loginctl enable-linger` lets it run without\n");
   buffer_release(&when);
   return EXIT_HOLDS;
 }
@@ -454,12 +450,11 @@ static bool check_contract(const char *path) {
   bool good = file.problems.n_errors == 0;
   const char *variable = file.contract.workload.api_key_env;
   if (good && variable != NULL)
-    (void)fprintf(
-        stderr,
+    complain(
         "lynxbench schedule: workload.api_key_env: scheduled runs do not have your environment: give %s to the unit (`systemctl edit`, "
         "EnvironmentFile=), to cron's table or to the pod (a Secret), or name a file in workload.api_key_file\n",
         variable);
-  if (!good) (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was scheduled\n", path, file.problems.n_errors);
+  if (!good) complain("lynxbench: %s: %zu errors: nothing was scheduled\n", path, file.problems.n_errors);
   contract_file_release(&file);
   return good;
 }
@@ -492,25 +487,25 @@ static int remove_units(struct asked *q) {
   char folder[SCHEDULE_PATH], service[SCHEDULE_PATH], timer[SCHEDULE_PATH], unit[100];
   struct schedule_mark mark;
   if (!timetable_name_good(name)) {
-    (void)fprintf(stderr, "lynxbench schedule remove: found '%s', accepted: a name that `lynxbench schedule list` shows\n", name);
+    complain("lynxbench schedule remove: found '%s', accepted: a name that `lynxbench schedule list` shows\n", name);
     return EXIT_WRONG_INPUT;
   }
   if (!units_folder(q->arguments, folder)) return EXIT_WRONG_INPUT;
   unit_path(folder, name, "service", service);
   unit_path(folder, name, "timer", timer);
   if (access(timer, F_OK) != 0 && access(service, F_OK) != 0) {
-    (void)fprintf(stderr, "lynxbench schedule remove: %s: there is no such unit\n", timer);
+    complain("lynxbench schedule remove: %s: there is no such unit\n", timer);
     return EXIT_WRONG_INPUT;
   }
   (void)snprintf(unit, sizeof unit, "lynxbench-%s.timer", name);
   if (schedule_read_mark(service, &mark)) note_removal(q, &mark);
   int code = systemctl(q->arguments, "disable", "--now", unit);
   if ((unlink(timer) != 0 && errno != ENOENT) || (unlink(service) != 0 && errno != ENOENT)) {
-    (void)fprintf(stderr, "lynxbench schedule remove: %s: %s\n", folder, strerror(errno));
+    complain("lynxbench schedule remove: %s: %s\n", folder, strerror(errno));
     return EXIT_CONDITIONS;
   }
   if (code == EXIT_HOLDS) code = systemctl(q->arguments, "daemon-reload", NULL, NULL);
-  (void)printf("%s: removed; its bundles and its log of times stay\n", name);
+  say("%s: removed; its bundles and its log of times stay\n", name);
   return code == EXIT_HOLDS ? EXIT_HOLDS : EXIT_CONDITIONS;
 }
 
@@ -528,16 +523,16 @@ static int run(const struct arguments *arguments) {
                ? schedule_list(folder, arguments->option[FLAG_UNITS] != NULL, arguments->option[FLAG_JSON] != NULL)
                : EXIT_WRONG_INPUT;
   if (strcmp(name, "list") == 0) {
-    (void)fprintf(stderr, "lynxbench schedule list: found '%s', accepted: nothing more\n", arguments->positional[1]);
+    complain("lynxbench schedule list: found '%s', accepted: nothing more\n", arguments->positional[1]);
     return EXIT_WRONG_INPUT;
   }
   for (size_t i = 0; i < LYNX_COUNT(actions); i++) {
     if (strcmp(name, actions[i].name) != 0) continue;
     if (arguments->n_positional == 2) return actions[i].run(&asked);
-    (void)fprintf(stderr, "lynxbench schedule %s: an argument is missing: %s\n", name, actions[i].what);
+    complain("lynxbench schedule %s: an argument is missing: %s\n", name, actions[i].what);
     return EXIT_WRONG_INPUT;
   }
-  (void)fprintf(stderr, "lynxbench schedule: found '%s', accepted: list, add, run, remove\n", name);
+  complain("lynxbench schedule: found '%s', accepted: list, add, run, remove\n", name);
   return EXIT_WRONG_INPUT;
 }
 

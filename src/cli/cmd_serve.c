@@ -83,16 +83,18 @@ static void choose_spool(const char *ledger, struct serving *s) {
 static bool read_proxy(const char *proxy, const char *header) {
   struct in_addr address;
   if (proxy != NULL && (inet_pton(AF_INET, proxy, &address) != 1 || address.s_addr == INADDR_ANY)) {
-    (void)fprintf(stderr, "lynxbench serve: --trusted-proxy: found '%s'; accepted: the IPv4 address of one host, such as 127.0.0.1\n",
-                  proxy);
+    complain("lynxbench serve: --trusted-proxy: found '%s'; accepted: the IPv4 address of one host, such as 127.0.0.1\n", proxy);
     return false;
   }
   if (header != NULL && !reading_header_is_good(header)) {
-    (void)fprintf(stderr, "lynxbench serve: --identity-header: found '%s'; accepted: a header's name, of those that only say who it is\n",
-                  header);
+    complain("lynxbench serve: --identity-header: found '%s'; accepted: a header's name, of those that only say who it is\n", header);
     return false;
   }
   return true;
+}
+
+static void tell_of_readers(const char *text) {
+  complain("lynxbench serve: %s\n", text);
 }
 
 static bool read_readers(const struct arguments *arguments, struct serving *s) {
@@ -102,17 +104,17 @@ static bool read_readers(const struct arguments *arguments, struct serving *s) {
   const char *path = option != NULL ? option : variable != NULL && variable[0] != 0 ? variable : NULL;
   if (!read_proxy(proxy, header)) return false;
   if ((path == NULL && proxy != NULL) || (proxy == NULL && header != NULL)) {
-    (void)fprintf(stderr, "lynxbench serve: --trusted-proxy goes with --readers FILE, and --identity-header with --trusted-proxy\n");
+    complain("lynxbench serve: --trusted-proxy goes with --readers FILE, and --identity-header with --trusted-proxy\n");
     return false;
   }
   if (path != NULL && path[0] == 0) {
-    (void)fprintf(stderr, "lynxbench serve: --readers: found nothing; accepted: a file that `lynxbench reader` made\n");
+    complain("lynxbench serve: --readers: found nothing; accepted: a file that `lynxbench reader` made\n");
     return false;
   }
-  enum lynx_status status = path != NULL ? readers_open(path, &s->readers, &error) : LYNX_OK;
+  enum lynx_status status = path != NULL ? readers_open(path, tell_of_readers, &s->readers, &error) : LYNX_OK;
   if (status != LYNX_OK) {
     (void)report_error(&error);
-    if (status == LYNX_NOT_FOUND) (void)fprintf(stderr, "next: lynxbench reader NAME --readers %s\n", path);
+    if (status == LYNX_NOT_FOUND) complain("next: lynxbench reader NAME --readers %s\n", path);
     return false;
   }
   s->readers_path = path;
@@ -127,15 +129,15 @@ static bool read_arguments(const struct arguments *arguments, struct serving *s)
   int64_t port = 0;
   bool certificate = arguments->option[FLAG_CERTIFICATE] != NULL, key = arguments->option[FLAG_CERTIFICATE_KEY] != NULL;
   if (!number_int64(port_text, strlen(port_text), &port) || port < 0 || port > 65535) {
-    (void)fprintf(stderr, "lynxbench serve: --port: found '%s', accepted: 0 to 65535\n", port_text);
+    complain("lynxbench serve: --port: found '%s', accepted: 0 to 65535\n", port_text);
     return false;
   }
   if (certificate != key) {
-    (void)fprintf(stderr, "lynxbench serve: --certificate and --certificate-key belong together: give both, or neither\n");
+    complain("lynxbench serve: --certificate and --certificate-key belong together: give both, or neither\n");
     return false;
   }
   if (!read_names(arguments->option[FLAG_NAME], s)) {
-    (void)fprintf(stderr, "lynxbench serve: --name: accepted: up to %d names, with commas between them\n", NAMES_MAX);
+    complain("lynxbench serve: --name: accepted: up to %d names, with commas between them\n", NAMES_MAX);
     return false;
   }
   if (!read_pem(arguments, FLAG_CERTIFICATE, &s->certificate) || !read_pem(arguments, FLAG_CERTIFICATE_KEY, &s->private_key)) return false;
@@ -180,13 +182,12 @@ static int serve(struct serving *s) {
   enum lynx_status status = log_server_start(&ledger, &s->at, &bound, &server, &error);
   if (status == LYNX_OK) {
     name_site(s, bound);
-    (void)printf("serving %s on %s://%s:%d/ until Ctrl-C; %s\n", ledger_policy(s->file.ledger)->origin,
-                 s->at.certificate != NULL ? "https" : "http", s->at.address, bound,
-                 s->at.read_only ? "nothing can be added to it here" : "its policy alone says who may add to it");
-    if (s->readers == NULL) (void)printf("whoever reaches it may read all of it\n");
+    say("serving %s on %s://%s:%d/ until Ctrl-C; %s\n", ledger_policy(s->file.ledger)->origin, s->at.certificate != NULL ? "https" : "http",
+        s->at.address, bound, s->at.read_only ? "nothing can be added to it here" : "its policy alone says who may add to it");
+    if (s->readers == NULL) say("whoever reaches it may read all of it\n");
     else
-      (void)printf("it is read with a token of %s (%zu now)%s\n", s->readers_path, readers_count(s->readers),
-                   s->at.proxy != NULL ? ", or through the proxy" : "");
+      say("it is read with a token of %s (%zu now)%s\n", s->readers_path, readers_count(s->readers),
+          s->at.proxy != NULL ? ", or through the proxy" : "");
     (void)fflush(stdout);
     if (!live_site_follow(s->site)) status = lynx_fail(&error, LYNX_LIMIT, "no thread for the ledger's pages");
     else (void)sigwait(&stop, &got);
@@ -198,10 +199,10 @@ static int serve(struct serving *s) {
 static int run(const struct arguments *arguments) {
   struct serving *s = xalloc(1, sizeof *s);
   int code = EXIT_WRONG_INPUT;
-  bool write = arguments->option[FLAG_READ_ONLY] == NULL; /* then the log's key must be at hand */
+  enum ledger_use use = arguments->option[FLAG_READ_ONLY] == NULL ? LEDGER_ADDS : LEDGER_READS;
   const char *path = arguments->positional[0];
-  if (read_arguments(arguments, s) && ledger_file_open(path, write, &s->file)) {
-    if (ledger_file_open(path, write, &s->adds) && ledger_file_open(path, write, &s->files)) {
+  if (read_arguments(arguments, s) && ledger_file_open(path, use, &s->file)) {
+    if (ledger_file_open(path, use, &s->adds) && ledger_file_open(path, use, &s->files)) {
       s->site = live_site_open(path, &code);
       s->at.pages = (struct page_source){live_site_get, live_site_look, s->site};
       s->running = s->at.running = s->at.read_only ? NULL : running_open();

@@ -34,7 +34,7 @@ static bool read_contract(const char *path, struct signed_file *ret) {
   if (!contract_file_read(path, &file)) return false;
   bool good = file.problems.n_errors == 0;
   contract_file_print_problems(&file, path, false, false, stderr);
-  if (!good) (void)fprintf(stderr, "lynxbench: %s: %zu errors: nothing was signed\n", path, file.problems.n_errors);
+  if (!good) complain("lynxbench: %s: %zu errors: nothing was signed\n", path, file.problems.n_errors);
   contract_digest(&file.contract, hex);
   ret->what = "contract";
   good = good && hex_decode(hex, ret->digest, DIGEST_BYTES);
@@ -94,7 +94,7 @@ static bool add_signature(struct ledger_file *ledger, const struct signed_file *
   if ((file->text != NULL && !contract_entry_add(ledger, digest_hex(file->digest, hex), name, file->text, signer)) ||
       !ledger_file_add_signed(ledger, (struct bytes){envelope->data, envelope->length}, &index))
     return false;
-  (void)printf("%s: entry %llu\n", ledger->address, (unsigned long long)index);
+  say("%s: entry %llu\n", ledger->address, (unsigned long long)index);
   return true;
 }
 
@@ -108,11 +108,11 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
   struct lynx_error error = {0};
   struct ledger_file ledger;
   if (origin != NULL && (!note_name_valid(origin) || address != NULL)) {
-    (void)fprintf(stderr, "lynxbench sign: --for: found '%.80s'%s; accepted: the origin of a ledger, a name, where no ledger is given\n",
-                  origin, address != NULL ? " beside a ledger" : "");
+    complain("lynxbench sign: --for: found '%.80s'%s; accepted: the origin of a ledger, a name, where no ledger is given\n", origin,
+             address != NULL ? " beside a ledger" : "");
     return EXIT_WRONG_INPUT;
   }
-  if (address != NULL && !ledger_file_open(address, true, &ledger)) return EXIT_WRONG_INPUT;
+  if (address != NULL && !ledger_file_open(address, LEDGER_ADDS, &ledger)) return EXIT_WRONG_INPUT;
   signature_path(path, signer->name, out, sizeof out);
   make_entry(file, name, reservation, &entry);
   entry.ledger = address != NULL ? ledger_policy(ledger.ledger)->origin : origin;
@@ -123,13 +123,13 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
   const char *to = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : out;
   if (code == EXIT_HOLDS && !write_buffer(to, &envelope)) code = EXIT_CONDITIONS;
   if (code == EXIT_HOLDS && strcmp(to, "-") != 0)
-    (void)printf("%s: %s %.16s signed by %s%s%s\n", to, file->what, digest_hex(file->digest, hex), signer->name,
-                 reservation != NULL ? ", with the reservation: " : "", reservation != NULL ? reservation : "");
+    say("%s: %s %.16s signed by %s%s%s\n", to, file->what, digest_hex(file->digest, hex), signer->name,
+        reservation != NULL ? ", with the reservation: " : "", reservation != NULL ? reservation : "");
   if (code == EXIT_HOLDS && address != NULL && !add_signature(&ledger, file, name, signer, &envelope)) code = EXIT_WRONG_INPUT;
   if (code == EXIT_HOLDS && address == NULL && strcmp(to, "-") != 0 && origin != NULL)
-    (void)printf("next: hand it out with %s, or add it to the ledger of origin %s: lynxbench log add LEDGER %s\n", name, origin, to);
+    say("next: hand it out with %s, or add it to the ledger of origin %s: lynxbench log add LEDGER %s\n", name, origin, to);
   if (code == EXIT_HOLDS && address == NULL && strcmp(to, "-") != 0 && origin == NULL)
-    (void)printf("next: hand it out with %s. It can be added to no ledger: for that, sign with --ledger LEDGER or --for ORIGIN\n", name);
+    say("next: hand it out with %s. It can be added to no ledger: for that, sign with --ledger LEDGER or --for ORIGIN\n", name);
   if (address != NULL) ledger_file_close(&ledger);
   buffer_release(&envelope);
   return code;
@@ -169,11 +169,11 @@ static int check_signature(const struct arguments *arguments, const struct signe
                *time = json_get_text(statement.predicate, "time", "?");
     if (reservation != NULL) reservation = text_sanitise(safe, sizeof safe, reservation, strlen(reservation));
     code = why == NULL ? EXIT_HOLDS : EXIT_DOES_NOT_HOLD;
-    if (why != NULL) (void)printf("%s: %s\n", from, why);
+    if (why != NULL) say("%s: %s\n", from, why);
     else
-      (void)printf("%s: holds: %s signed this %s at %s by its own clock%s%s\n", from, key.name, file->what,
-                   text_sanitise(when, sizeof when, time, strlen(time)), reservation != NULL ? ", with the reservation: " : "",
-                   reservation != NULL ? reservation : "");
+      say("%s: holds: %s signed this %s at %s by its own clock%s%s\n", from, key.name, file->what,
+          text_sanitise(when, sizeof when, time, strlen(time)), reservation != NULL ? ", with the reservation: " : "",
+          reservation != NULL ? reservation : "");
   }
   statement_release(&statement);
   arena_release(&arena);

@@ -38,7 +38,7 @@ static bool write_page(void *context, const char *address) {
   page_release(&page);
   int64_t now = clock_now(&clock_system);
   if (w->progress && now - w->told_ns > progress_ns) {
-    (void)fprintf(stderr, "\r%zu pages", w->n_written);
+    complain("\r%zu pages", w->n_written);
     w->told_ns = now;
   }
   return w->good;
@@ -47,13 +47,13 @@ static bool write_page(void *context, const char *address) {
 static int write_site(struct writing *w) {
   if (!live_site_read(w->site)) return EXIT_CONDITIONS;
   pages_each(live_site_pages(w->site), write_page, w);
-  if (w->told_ns != 0) (void)fprintf(stderr, "\r\033[K");
+  if (w->told_ns != 0) complain("\r\033[K");
   if (!w->good) return EXIT_CONDITIONS; /* it was reported */
   const size_t length = strlen(w->folder);
   const bool slash = length > 1 && w->folder[length - 1] == '/';
-  (void)printf("%s: %zu pages", w->folder, w->n_written);
-  if (w->n_failed > 0) (void)printf(", %zu of which say that their bundle cannot be shown", w->n_failed);
-  (void)printf("\nnext: open %s%sindex.html, or let any web server serve the folder\n", w->folder, slash ? "" : "/");
+  say("%s: %zu pages", w->folder, w->n_written);
+  if (w->n_failed > 0) say(", %zu of which say that their bundle cannot be shown", w->n_failed);
+  say("\nnext: open %s%sindex.html, or let any web server serve the folder\n", w->folder, slash ? "" : "/");
   return EXIT_HOLDS;
 }
 

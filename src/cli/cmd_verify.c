@@ -84,8 +84,7 @@ static int run_again(struct verifying *v, int64_t sessions) {
   r.request.n_meta = v->recorded ? LYNX_COUNT(v->link.meta) : 0;
   int code = contract_run_whole(&r);
   if (code != EXIT_HOLDS && r.outcome.sealed)
-    (void)fprintf(stderr, "The re-run was sealed as %s (%s) in %s: it decides nothing\n", bundle_end_text(r.outcome.end), r.outcome.why,
-                  v->out);
+    complain("The re-run was sealed as %s (%s) in %s: it decides nothing\n", bundle_end_text(r.outcome.end), r.outcome.why, v->out);
   return code;
 }
 
@@ -94,8 +93,8 @@ static void warn_of_sealed(const struct result *r) {
   bool limited = false;
   for (size_t i = 0; i < r->n_precisions; i++) limited = limited || r->precisions[i].instrument_limited;
   if (r->part[0] != 0 || r->n_conditions + r->n_changed + r->n_departures > 0 || limited)
-    (void)fprintf(stderr, "note: the sealed result itself is under a condition, changed, out of contract or instrument-limited; `lynxbench "
-                          "claim` says why\n");
+    complain("note: the sealed result itself is under a condition, changed, out of contract or instrument-limited; `lynxbench "
+             "claim` says why\n");
 }
 
 /* --- the entry --- */
@@ -116,7 +115,7 @@ static bool record(struct verifying *v) {
   if (answers != NULL && hex_decode(answers, contest, DIGEST_BYTES)) entry_subject(&entry, "contest", contest);
   if (!bundle_entry_add(&v->ledger, v->out, &v->signer, &index) || !ledger_file_add(&v->ledger, &entry, &v->signer, &index, NULL))
     return false;
-  (void)fprintf(stderr, "%s: entry %llu: %s\n", v->address, (unsigned long long)index, decision_text(v->made.report.decision));
+  complain("%s: entry %llu: %s\n", v->address, (unsigned long long)index, decision_text(v->made.report.decision));
   return true;
 }
 
@@ -128,18 +127,18 @@ static int decide(struct verifying *v) {
   v->has_again = true;
   const struct verification_side sealed = {v->sealed.bundle, &v->sealed.result}, again = {v->again.bundle, &v->again.result};
   enum lynx_status status = verification_make(&sealed, &again, &v->made, &error);
-  for (size_t i = 0; i < v->made.n_conditions; i++) (void)fprintf(stderr, "%s\n", v->made.conditions[i]);
+  for (size_t i = 0; i < v->made.n_conditions; i++) complain("%s\n", v->made.conditions[i]);
   if (v->made.n_conditions > 0) {
-    (void)fprintf(stderr, "The re-run's conditions make it invalid: it decides nothing\n");
+    complain("The re-run's conditions make it invalid: it decides nothing\n");
     return EXIT_CONDITIONS;
   }
-  if (status == LYNX_INPUT) (void)fprintf(stderr, "lynxbench verify: %s: %s\n", v->out, error.message);
+  if (status == LYNX_INPUT) complain("lynxbench verify: %s: %s\n", v->out, error.message);
   if (status != LYNX_OK) return status == LYNX_INPUT ? EXIT_WRONG_INPUT : report_error(&error);
   bool recorded = !v->recorded || record(v); /* first: whoever reads what is printed may go away */
   if (!print_report(v, true) || !recorded) return EXIT_CONDITIONS;
   enum decision decision = v->made.report.decision;
   if (decision == DECISION_NOT_REPRODUCED && v->arguments->option[FLAG_JSON] == NULL)
-    (void)printf("next: lynxbench contest %s --ground figure --with %s --text '...'\n", v->arguments->positional[0], v->out);
+    say("next: lynxbench contest %s --ground figure --with %s --text '...'\n", v->arguments->positional[0], v->out);
   return decision == DECISION_REPRODUCED ? EXIT_HOLDS : decision == DECISION_INCONCLUSIVE ? EXIT_INCONCLUSIVE : EXIT_DOES_NOT_HOLD;
 }
 
@@ -164,14 +163,15 @@ static bool is_contest(struct verifying *v) {
   if (hex_decode(v->arguments->option[FLAG_CONTEST], digest, DIGEST_BYTES) &&
       ledger_each_mention(v->ledger.ledger, digest, take_contest, &c, &error) == LYNX_OK && c.found)
     return true;
-  (void)fprintf(stderr, "lynxbench verify: --contest: there is no contest of this bundle under that digest in %s\n", v->address);
+  complain("lynxbench verify: --contest: there is no contest of this bundle under that digest in %s\n", v->address);
   return false;
 }
 
 static bool open_recording(struct verifying *v, bool intends) {
   const char *address = ledger_file_address(v->arguments->option[FLAG_LEDGER]);
   if (address == NULL) return true;
-  if (!team_key_wanted(v->arguments->option[FLAG_KEY], "verify", &v->signer) || !ledger_file_open(address, true, &v->ledger)) return false;
+  if (!team_key_wanted(v->arguments->option[FLAG_KEY], "verify", &v->signer) || !ledger_file_open(address, LEDGER_ADDS, &v->ledger))
+    return false;
   v->address = v->ledger.address;
   v->recorded = true;
   if (v->arguments->option[FLAG_CONTEST] != NULL && !is_contest(v)) return false;
@@ -185,27 +185,26 @@ static int verify(struct verifying *v) {
   int64_t most = SESSIONS_AT_MOST;
   uint8_t digest[DIGEST_BYTES];
   if (most_text != NULL && (!number_int64(most_text, strlen(most_text), &most) || most < 2 || most > 1000)) {
-    (void)fprintf(stderr, "lynxbench verify: --sessions-at-most: found '%s', accepted: a whole number from 2 to 1000\n", most_text);
+    complain("lynxbench verify: --sessions-at-most: found '%s', accepted: a whole number from 2 to 1000\n", most_text);
     return EXIT_WRONG_INPUT;
   }
   if (contest != NULL && !hex_decode(contest, digest, DIGEST_BYTES)) {
-    (void)fprintf(stderr,
-                  "lynxbench verify: --contest: found '%s', accepted: the digest of the contest's entry, 64 digits, as `lynxbench show "
-                  "--ledger --json` gives it\n",
-                  contest);
+    complain("lynxbench verify: --contest: found '%s', accepted: the digest of the contest's entry, 64 digits, as `lynxbench show "
+             "--ledger --json` gives it\n",
+             contest);
     return EXIT_WRONG_INPUT;
   }
   if (v->sealed.result.seal.end != BUNDLE_COMPLETE) {
-    (void)fprintf(stderr, "lynxbench verify: the bundle is incomplete (%s): there is no result to verify\n", v->sealed.result.seal.why);
+    complain("lynxbench verify: the bundle is incomplete (%s): there is no result to verify\n", v->sealed.result.seal.why);
     return EXIT_WRONG_INPUT;
   }
   if (bundle_meta(v->sealed.bundle, "contract") == NULL) {
-    (void)fprintf(stderr, "lynxbench verify: the bundle's contract was withheld: it cannot be run again\n");
+    complain("lynxbench verify: the bundle's contract was withheld: it cannot be run again\n");
     return EXIT_WRONG_INPUT;
   }
   if (most_text != NULL && most < v->sealed.result.contract.method.sessions) {
-    (void)fprintf(stderr, "lynxbench verify: --sessions-at-most: found %lld, accepted: at least the contract's own %lld\n", (long long)most,
-                  (long long)v->sealed.result.contract.method.sessions);
+    complain("lynxbench verify: --sessions-at-most: found %lld, accepted: at least the contract's own %lld\n", (long long)most,
+             (long long)v->sealed.result.contract.method.sessions);
     return EXIT_WRONG_INPUT;
   }
   warn_of_sealed(&v->sealed.result);
@@ -213,7 +212,7 @@ static int verify(struct verifying *v) {
   if (v->arguments->option[FLAG_PLAN] != NULL)
     return !print_report(v, false) ? EXIT_CONDITIONS : v->plan.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
   if (against == NULL && v->plan.none) {
-    (void)fprintf(stderr, "lynxbench verify: nothing was run: %s\nnext: lynxbench show %s\n", v->plan.why, v->arguments->positional[0]);
+    complain("lynxbench verify: nothing was run: %s\nnext: lynxbench show %s\n", v->plan.why, v->arguments->positional[0]);
     return print_report(v, false) ? EXIT_INCONCLUSIVE : EXIT_CONDITIONS;
   }
   const struct consent_request consent = {.command = "verify",
@@ -231,7 +230,7 @@ static int verify(struct verifying *v) {
   if (against == NULL) {
     const char *out = v->arguments->option[FLAG_OUT];
     int64_t sessions = (int64_t)v->plan.planned < most ? (int64_t)v->plan.planned : most;
-    (void)fprintf(stderr, "plan: %s%s\n", v->plan.why, (int64_t)v->plan.planned > most ? "; --sessions-at-most allows fewer" : "");
+    complain("plan: %s%s\n", v->plan.why, (int64_t)v->plan.planned > most ? "; --sessions-at-most allows fewer" : "");
     v->out = out != NULL ? out : screen_bundle_name(&v->sealed.result.contract, "-verify", v->out_name, sizeof v->out_name);
     int code = run_again(v, sessions);
     if (code != EXIT_HOLDS) return code;

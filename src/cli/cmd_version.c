@@ -15,22 +15,24 @@
 enum { FLAG_VERBOSE };
 
 static const struct option_spec options[] = {
-    [FLAG_VERBOSE] = {"verbose", NULL, "the libraries, the programs that it starts and from where, and what of the cage around readers this kernel cannot do"}};
+    [FLAG_VERBOSE] = {
+        "verbose", NULL,
+        "the libraries, the programs that it starts and from where, and what of the cage around readers this kernel cannot do"}};
 
 static int run(const struct arguments *arguments) {
   static const struct root root = {""};
   const char *lacks = cage_lacks();
-  (void)printf("lynxbench %s\ncontract version %d, bundle format %d, analysis %d\n", LYNX_VERSION, CONTRACT_VERSION, BUNDLE_FORMAT,
-               ANALYSIS_VERSION);
+  say("lynxbench %s\ncontract version %d, bundle format %d, analysis %d\n", LYNX_VERSION, CONTRACT_VERSION, BUNDLE_FORMAT,
+      ANALYSIS_VERSION);
   if (arguments->option[FLAG_VERBOSE] == NULL) return EXIT_HOLDS;
-  (void)printf("libraries: SQLite %s, jansson %s, %s, %s\n", sqlite3_libversion(), jansson_version_str(), OpenSSL_version(OPENSSL_VERSION),
-               curl_version());
+  say("libraries: SQLite %s, jansson %s, %s, %s\n", sqlite3_libversion(), jansson_version_str(), OpenSSL_version(OPENSSL_VERSION),
+      curl_version());
   for (int i = 0; i < PROGRAMS; i++) {
     char path[PATH_MAX], why[PATH_MAX + 300];
     bool found = program_find((enum program_id)i, &root, NULL, path, why, sizeof why);
-    (void)printf("program that lynxbench starts: %s, for %s: %s\n", programs[i].name, programs[i].what_for, found ? path : why);
+    say("program that lynxbench starts: %s, for %s: %s\n", programs[i].name, programs[i].what_for, found ? path : why);
   }
-  (void)printf("cage around show, claim, export, diff, attribute, audit, report, import and pull: %s\n", lacks[0] != 0 ? lacks : "whole");
+  say("cage around show, claim, export, diff, attribute, audit, report, import and pull: %s\n", lacks[0] != 0 ? lacks : "whole");
   return EXIT_HOLDS;
 }
 

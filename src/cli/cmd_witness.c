@@ -48,13 +48,12 @@ static int cosign(struct ledger_file *file, const struct signer *signer) {
     buffer_release(&note);
     return code;
   }
-  (void)printf("%s: %s cosigned the tree of %" PRIu64 " entries\n", file->address, signer->name, checkpoint.size);
+  say("%s: %s cosigned the tree of %" PRIu64 " entries\n", file->address, signer->name, checkpoint.size);
   if (ledger_vouched_checkpoint(file->ledger, &note, &vouched, &time_s, &none) == LYNX_OK)
-    (void)printf("a quorum of %" PRId64 " vouches for the first %" PRIu64 " entries\n", ledger_policy(file->ledger)->quorum, vouched.size);
+    say("a quorum of %" PRId64 " vouches for the first %" PRIu64 " entries\n", ledger_policy(file->ledger)->quorum, vouched.size);
   else
-    (void)printf("%s\n", ledger_policy(file->ledger)->quorum > 0
-                             ? "its quorum is not reached yet: other witnesses' cosignatures are missing"
-                             : "its policy asks for no quorum: lynxbench log policy LEDGER --quorum N");
+    say("%s\n", ledger_policy(file->ledger)->quorum > 0 ? "its quorum is not reached yet: other witnesses' cosignatures are missing"
+                                                        : "its policy asks for no quorum: lynxbench log policy LEDGER --quorum N");
   buffer_release(&note);
   return EXIT_HOLDS;
 }
@@ -66,7 +65,7 @@ static int run(const struct arguments *arguments) {
   struct lynx_error error = {0};
   if (!team_key_wanted(arguments->option[FLAG_KEY], "witness", &signer)) return EXIT_WRONG_INPUT;
   int code = EXIT_DOES_NOT_HOLD;
-  if (!ledger_file_open(arguments->positional[0], false, &file))
+  if (!ledger_file_open(arguments->positional[0], LEDGER_KEEPS, &file))
     code = ledger_file_code(&file); /* 1: rolled back, forked, replaced, altered */
   else {
     if (arguments->option[FLAG_AUDIT] != NULL && ledger_audit(file.ledger, true, &audit, &error) != LYNX_OK) (void)report_error(&error);

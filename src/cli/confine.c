@@ -1,7 +1,6 @@
 #include "cli/confine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/state.h"
-#include "cli/ledger_file.h"
 
 enum { PATH_BYTES = 4200 };
 static const uint64_t PAGE_MAX = (uint64_t)512 << 20, BUNDLE_MAX = (uint64_t)2 << 30;
@@ -97,9 +95,8 @@ static int keep(pid_t child, int fd, const struct command *command, const struct
   if (stopped != 0) return EXIT_INTERRUPTED;
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM) return EXIT_INTERRUPTED;
-  (void)fprintf(stderr,
-                "lynxbench %s: what reads the file was ended by signal %d (%s): nothing more is written. Report the file that does it\n",
-                command->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+  complain("lynxbench %s: what reads the file was ended by signal %d (%s): nothing more is written. Report the file that does it\n",
+           command->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
   return EXIT_OUR_BUG;
 }
 
@@ -108,29 +105,6 @@ static int keep(pid_t child, int fd, const struct command *command, const struct
 static void add_folder(struct cage *cage, const char *path) {
   lynx_assert(cage->n_folders < CAGE_FOLDERS_MAX);
   cage->folders[cage->n_folders++] = path;
-}
-
-/* SQLite reads a ledger through two files beside it, which it shares with those who write. The last one to close takes them away, and the
- * caged one could not make them again: so it holds the lock of one who reads. (SQLite's file format: shared locks lie at these 510 bytes.)
- */
-static void hold(const char *ledger) {
-  struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0x40000002, .l_len = 510};
-  int fd = open(ledger, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd >= 0) (void)fcntl(fd, F_OFD_SETLKW, &lock); /* kept open to the end */
-}
-
-static void add_ledger(struct cage *cage, const char *ledger) {
-  static char wal[PATH_BYTES], index[PATH_BYTES];
-  const char *const paths[] = {ledger, wal, index};
-  if (access(ledger, R_OK | W_OK) != 0) return;
-  hold(ledger);
-  (void)snprintf(wal, sizeof wal, "%s-wal", ledger);
-  (void)snprintf(index, sizeof index, "%s-shm", ledger);
-  for (size_t i = 0; i < LYNX_COUNT(paths); i++) {
-    int fd = open(paths[i], O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (fd >= 0) (void)close(fd); /* nothing was written */
-    cage->files[cage->n_files++] = paths[i];
-  }
 }
 
 /* That of the machine, or what whoever started this allows. */
@@ -151,7 +125,6 @@ static void enter(const struct confinement *c) {
     *strrchr(state, '/') = 0; /* copies of remote ledgers lie beside */
     add_folder(&cage, state);
   }
-  if (c->ledger != NULL && !is_remote && ledger_file_is(c->ledger)) add_ledger(&cage, c->ledger);
   if (c->beside != NULL) {
     const char *slash = strrchr(c->beside, '/');
     (void)snprintf(beside, sizeof beside, "%.*s",
@@ -178,13 +151,11 @@ static bool is_read(const struct arguments *arguments, const char *output) {
 bool confine_sound(const struct command *command, const struct arguments *arguments, const struct confinement *c) {
   for (size_t i = 0; i < c->n_outputs; i++) {
     if (is_read(arguments, c->outputs[i])) {
-      (void)fprintf(stderr, "lynxbench %s: %s is the file that is read; name another for what is made of it\n", command->name,
-                    c->outputs[i]);
+      complain("lynxbench %s: %s is the file that is read; name another for what is made of it\n", command->name, c->outputs[i]);
       return false;
     }
     if (!c->makes_new && file_is_record(c->outputs[i])) {
-      (void)fprintf(stderr, "lynxbench %s: %s is a bundle or a ledger; name another file for what is made of it\n", command->name,
-                    c->outputs[i]);
+      complain("lynxbench %s: %s is a bundle or a ledger; name another file for what is made of it\n", command->name, c->outputs[i]);
       return false;
     }
   }
@@ -201,7 +172,7 @@ int confine_run(const struct command *command, const struct arguments *arguments
   if (c->scratch && !make_folder(scratch, sizeof scratch)) return EXIT_CONDITIONS;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     remove_scratch();
-    (void)fprintf(stderr, "lynxbench %s: no socket to write through: %s\n", command->name, strerror(errno));
+    complain("lynxbench %s: no socket to write through: %s\n", command->name, strerror(errno));
     return EXIT_CONDITIONS;
   }
   pid_t parent = getpid(), child = fork();
@@ -218,6 +189,6 @@ int confine_run(const struct command *command, const struct arguments *arguments
   if (child > 0) return keep(child, ends[0], command, c);
   (void)close(ends[0]);
   remove_scratch();
-  (void)fprintf(stderr, "lynxbench %s: no process to read in: %s\n", command->name, strerror(errno));
+  complain("lynxbench %s: no process to read in: %s\n", command->name, strerror(errno));
   return EXIT_CONDITIONS;
 }

@@ -1,3 +1,4 @@
+#include "cli/output.h"
 #include "cli/consent.h"
 
 #include <stdio.h>
@@ -14,12 +15,12 @@ enum { AGREED_LEAST = 12 };
 static void show_words(const char *label, const struct text_list *words) {
   struct arena arena = {0};
   if (words->n_items == 0) return;
-  (void)fprintf(stderr, "  %-11s", label);
+  complain("  %-11s", label);
   for (size_t i = 0; i < words->n_items; i++) {
     size_t n = strlen(words->items[i]);
-    (void)fprintf(stderr, " %s", text_sanitise(arena_alloc(&arena, n + 1, 1), n + 1, words->items[i], n));
+    complain(" %s", text_sanitise(arena_alloc(&arena, n + 1, 1), n + 1, words->items[i], n));
   }
-  (void)fprintf(stderr, "\n");
+  complain("\n");
   arena_release(&arena);
 }
 
@@ -27,7 +28,7 @@ static void show_word(const char *label, const char *word, const char *more) {
   const struct text_list one = {.items = &word, .n_items = 1};
   if (word == NULL) return;
   show_words(label, &one);
-  if (more[0] != 0) (void)fprintf(stderr, "              %s\n", more);
+  if (more[0] != 0) complain("              %s\n", more);
 }
 
 /* Where the contract starts the service itself, its endpoint on this machine is that service's. */
@@ -40,8 +41,7 @@ static bool is_own_service(const struct contract *c) {
 
 static void show(const struct consent_request *r) {
   const struct contract *c = r->contract;
-  (void)fprintf(stderr, "The contract in this bundle (digest %.16s) came with it. Running it does this here, with your rights:\n",
-                r->digest);
+  complain("The contract in this bundle (digest %.16s) came with it. Running it does this here, with your rights:\n", r->digest);
   show_words("starts", &c->executor.start.command);
   show_words("with", &c->executor.start.environment);
   show_words("shows of it", &c->executor.show_arguments);
@@ -64,23 +64,22 @@ bool consent_given(const struct consent_request *r) {
   char answer[16] = "";
   show(r);
   if (r->endpoint == NULL && c->executor.endpoint != NULL && !is_own_service(c)) {
-    (void)fprintf(stderr, "lynxbench %s: the endpoint is the bundle's, and is not used; name the one to measure: --endpoint URL\n",
-                  r->command);
+    complain("lynxbench %s: the endpoint is the bundle's, and is not used; name the one to measure: --endpoint URL\n", r->command);
     return false;
   }
   if ((c->workload.api_key_env != NULL || c->workload.api_key_file != NULL) && !r->has_key)
-    (void)fprintf(stderr, "note: no key is sent; --api-key-env NAME or --api-key-file FILE give one\n");
+    complain("note: no key is sent; --api-key-env NAME or --api-key-file FILE give one\n");
   if (r->agreed != NULL) {
     bool same = strlen(r->agreed) >= AGREED_LEAST && strncmp(r->agreed, r->digest, strlen(r->agreed)) == 0;
     if (!same)
-      (void)fprintf(stderr, "lynxbench %s: --run: found '%.80s', accepted: this contract's digest, or its first %d digits: %.16s\n",
-                    r->command, r->agreed, AGREED_LEAST, r->digest);
+      complain("lynxbench %s: --run: found '%.80s', accepted: this contract's digest, or its first %d digits: %.16s\n", r->command,
+               r->agreed, AGREED_LEAST, r->digest);
     return same;
   }
   if (isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0) {
-    (void)fprintf(stderr, "Type yes to run it: ");
+    complain("Type yes to run it: ");
     return fgets(answer, sizeof answer, stdin) != NULL && strcmp(answer, "yes\n") == 0;
   }
-  (void)fprintf(stderr, "lynxbench %s: nothing was run. To run it: --run %.16s\n", r->command, r->digest);
+  complain("lynxbench %s: nothing was run. To run it: --run %.16s\n", r->command, r->digest);
   return false;
 }

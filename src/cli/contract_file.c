@@ -52,13 +52,13 @@ void contract_file_print_problems(const struct contract_file *file, const char *
   for (size_t i = 0; i < file->problems.n_items; i++) {
     const struct problem *p = &file->problems.items[i];
     if ((p->kind == PROBLEM_WARNING && !warnings) || (p->kind == PROBLEM_UNSTATED && !unstated)) continue;
-    if (p->line > 0) (void)fprintf(to, "%s:%d: ", path, p->line);
-    else (void)fprintf(to, "%s: ", path);
-    if (p->kind == PROBLEM_UNSTATED) (void)fprintf(to, "%s: %s is %s: %s\n", labels[p->kind], p->field, p->found, p->accepted);
+    if (p->line > 0) say_to(to, "%s:%d: ", path, p->line);
+    else say_to(to, "%s: ", path);
+    if (p->kind == PROBLEM_UNSTATED) say_to(to, "%s: %s is %s: %s\n", labels[p->kind], p->field, p->found, p->accepted);
     else if (p->accepted[0] == 0) {
       bool whole = p->field[0] == 0 || strcmp(p->field, "contract") == 0; /* of the file */
-      (void)fprintf(to, "%s: %s%s%s\n", labels[p->kind], whole ? "" : p->field, whole ? "" : ": ", p->found);
-    } else (void)fprintf(to, "%s: %s: found %s; accepted: %s\n", labels[p->kind], p->field, p->found, p->accepted);
+      say_to(to, "%s: %s%s%s\n", labels[p->kind], whole ? "" : p->field, whole ? "" : ": ", p->found);
+    } else say_to(to, "%s: %s: found %s; accepted: %s\n", labels[p->kind], p->field, p->found, p->accepted);
   }
 }
 

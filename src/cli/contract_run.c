@@ -51,9 +51,9 @@ int contract_run_end(struct contract_run *r) {
   machine_records_release(&r->records);
   int of_error = r->status != LYNX_OK ? report_error(&r->error) : EXIT_HOLDS, code = exit_codes_of[run_ending(r)];
   if (r->status != LYNX_OK && r->outcome.sealed)
-    (void)fprintf(stderr, "What was measured was sealed as %s in %s\n", bundle_end_text(r->outcome.end), path);
+    complain("What was measured was sealed as %s in %s\n", bundle_end_text(r->outcome.end), path);
   else if (r->status != LYNX_OK && r->status != LYNX_INPUT && access(path, F_OK) == 0)
-    (void)fprintf(stderr, "%s holds what was recorded before; it is not sealed, and counts as incomplete\n", path);
+    complain("%s holds what was recorded before; it is not sealed, and counts as incomplete\n", path);
   return code >= 0 ? code : of_error;
 }
 

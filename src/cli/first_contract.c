@@ -1,3 +1,4 @@
+#include "cli/output.h"
 #include "cli/first_contract.h"
 
 #include <stdio.h>
@@ -104,10 +105,10 @@ bool first_contract_write(const struct first_contract *first, const char *comman
   struct problem_list problems = {0};
   write_text(&arena, first, ret);
   (void)contract_parse(ret->data, ret->length, &arena, &contract, &problems); /* its problems are reported below */
-  if (problems.n_errors > 0) (void)fprintf(stderr, "lynxbench %s: what was given does not make a valid contract:\n", command);
+  if (problems.n_errors > 0) complain("lynxbench %s: what was given does not make a valid contract:\n", command);
   for (size_t i = 0; i < problems.n_items; i++)
     if (problems.items[i].kind == PROBLEM_ERROR)
-      (void)fprintf(stderr, "  %s: found %s; accepted: %s\n", problems.items[i].field, problems.items[i].found, problems.items[i].accepted);
+      complain("  %s: found %s; accepted: %s\n", problems.items[i].field, problems.items[i].found, problems.items[i].accepted);
   bool good = problems.n_errors == 0;
   arena_release(&arena);
   return good;

@@ -61,7 +61,7 @@ static void show_progress(struct history_sources *s) {
   s->looked_ns = now;
   if (isatty(STDERR_FILENO) == 0) return;
   s->told = true;
-  (void)fprintf(stderr, "\r%zu runs read", s->n_read);
+  complain("\r%zu runs read", s->n_read);
 }
 
 static void read_bundle(struct history_sources *s, const char *path, const char *label, const struct history_source *source) {
@@ -215,7 +215,7 @@ static int read_folder(struct history_sources *s, const char *path) {
   for (size_t i = 0; i < listing.n_names; i++) take_text(&listing, listing.names[i]);
   free(listing.names);
   if (listed) return EXIT_HOLDS;
-  (void)fprintf(stderr, "lynxbench: %s: the folder cannot be read\n", path);
+  complain("lynxbench: %s: the folder cannot be read\n", path);
   return EXIT_WRONG_INPUT;
 }
 
@@ -224,7 +224,7 @@ static int read_folder(struct history_sources *s, const char *path) {
 static bool open_ledger(struct history_sources *s, const char *address) {
   if (s->is_open && strcmp(s->opened.real, address) == 0) return true;
   if (s->is_open) ledger_file_close(&s->opened);
-  s->is_open = ledger_file_open(address, false, &s->opened);
+  s->is_open = ledger_file_open(address, LEDGER_READS, &s->opened);
   return s->is_open;
 }
 
@@ -286,7 +286,7 @@ static bool take_run(void *context, const struct ledger_run *run) {
 static int read_ledger(struct history_sources *s, const char *address) {
   struct lynx_error error = {0};
   if (s->from_ledger && strcmp(s->opened.real, address) != 0) { /* the cage holds one */
-    (void)fprintf(stderr, "lynxbench: found two ledgers, %s and %s; accepted: one\n", s->opened.address, address);
+    complain("lynxbench: found two ledgers, %s and %s; accepted: one\n", s->opened.address, address);
     return EXIT_WRONG_INPUT;
   }
   if (!open_ledger(s, address)) return ledger_file_code(&s->opened);
@@ -311,7 +311,7 @@ static int read_one(struct history_sources *s, const char *address) {
     code = read_text(s, address, &text, false);
     buffer_release(&text);
   }
-  if (s->told) (void)fprintf(stderr, "\r\033[K");
+  if (s->told) complain("\r\033[K");
   s->told = false;
   return code;
 }

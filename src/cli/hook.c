@@ -93,10 +93,10 @@ bool hook_tell(const char *command, const char *hook, const struct ledger_file *
   buffer_init(&body, BODY_MAX);
   bool good = ledger_read_entry(file->ledger, index, &arena, &entry, &error) == LYNX_OK && write_body(file, &entry, &body) &&
               (ledger_is_url(hook) ? post_json(hook, body.data, &error) == LYNX_OK : tell_program(hook, &body, &error));
-  if (good) (void)fprintf(stderr, "%s was told\n", shown);
+  if (good) complain("%s was told\n", shown);
   else
-    (void)fprintf(stderr, "lynxbench %s: the hook %s was not told (%s): tell them otherwise; the entry remains\n", command, shown,
-                  error.message[0] != 0 ? error.message : "the entry cannot be written as JSON");
+    complain("lynxbench %s: the hook %s was not told (%s): tell them otherwise; the entry remains\n", command, shown,
+             error.message[0] != 0 ? error.message : "the entry cannot be written as JSON");
   statement_release(&entry.statement);
   arena_release(&arena);
   buffer_release(&body);

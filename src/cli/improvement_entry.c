@@ -13,10 +13,9 @@
 
 bool layer_read(const char *command, const char *text, enum layer *ret) {
   if (layer_parse(text != NULL ? text : "", ret)) return true;
-  (void)fprintf(stderr,
-                "lynxbench %s: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, procurement, "
-                "facility, demand\n",
-                command, text != NULL ? text : "nothing");
+  complain("lynxbench %s: --layer: found '%s', accepted: application, serving, runtime, framework, system, accelerator, procurement, "
+           "facility, demand\n",
+           command, text != NULL ? text : "nothing");
   return false;
 }
 
@@ -82,7 +81,7 @@ static bool digest_trace(const char *path, char ret[DIGEST_HEX]) {
   int descriptor = open(path, O_RDONLY | O_CLOEXEC);
   bool good = descriptor >= 0 && file_digest(descriptor, &budget, ret);
   if (descriptor >= 0) (void)close(descriptor); /* only read */
-  if (!good) (void)fprintf(stderr, "lynxbench: %s: the trace cannot be read again for its digest: nothing more was recorded\n", path);
+  if (!good) complain("lynxbench: %s: the trace cannot be read again for its digest: nothing more was recorded\n", path);
   return good;
 }
 
@@ -111,7 +110,7 @@ static bool add_finding(struct recorded *r, const struct result *result, const c
   entry_member(&entry, "not_established", finding->open);
   entry_member(&entry, "to_confirm", finding->confirm);
   if (!ledger_file_add(&pen->file, &entry, &pen->signer, &index, leaf)) return false;
-  (void)fprintf(stderr, "%s: entry %" PRIu64 ", %s: %s\n", pen->file.address, index, digest_hex(leaf, hex), finding->title);
+  complain("%s: entry %" PRIu64 ", %s: %s\n", pen->file.address, index, digest_hex(leaf, hex), finding->title);
   r->n++;
   if (r->wanted->hook != NULL && !hook_tell(r->wanted->command, r->wanted->hook, &pen->file, index)) r->untold = true;
   return true;
@@ -146,7 +145,7 @@ int findings_record(const struct pen_wanted *wanted, const char *path, const str
     if (good && live != NULL) good = add_of_run(&r, &bundle.result, live);
     bundle_file_close(&bundle);
     code = !good ? EXIT_WRONG_INPUT : r.untold ? EXIT_EXECUTOR : EXIT_HOLDS;
-    (void)fprintf(stderr, "%s: %zu finding%s recorded\n", r.pen.file.address, r.n, r.n == 1 ? "" : "s");
+    complain("%s: %zu finding%s recorded\n", r.pen.file.address, r.n, r.n == 1 ? "" : "s");
   } else code = EXIT_WRONG_INPUT;
   pen_close(&r.pen);
   return code;
@@ -209,9 +208,8 @@ static bool has_its_run(struct ledger_file *file, struct finding_entry *finding)
   const uint8_t *root = statement_subject_named(&finding->entry.statement, "bundle");
   if (root != NULL && ledger_each_mention(file->ledger, root, take_bundle, &known, &error) != LYNX_OK) (void)report_error(&error);
   if (known) return true;
-  (void)fprintf(stderr,
-                "lynxbench: %s: finding %" PRIu64 " is of a run that is not in the ledger: enter its bundle first (lynxbench log put)\n",
-                file->address, finding->index);
+  complain("lynxbench: %s: finding %" PRIu64 " is of a run that is not in the ledger: enter its bundle first (lynxbench log put)\n",
+           file->address, finding->index);
   finding_release(finding);
   return false;
 }
@@ -228,8 +226,8 @@ bool finding_read(struct ledger_file *file, const char *text, struct finding_ent
   }
   ret->index = index;
   if (strcmp(ret->entry.statement.kind, "finding") == 0) return has_its_run(file, ret);
-  (void)fprintf(stderr, "lynxbench: %s: entry %" PRIu64 " is of kind %s, accepted: a finding; `lynxbench iterate list` shows them\n",
-                file->address, index, ret->entry.statement.kind);
+  complain("lynxbench: %s: entry %" PRIu64 " is of kind %s, accepted: a finding; `lynxbench iterate list` shows them\n", file->address,
+           index, ret->entry.statement.kind);
   finding_release(ret);
   return false;
 }
@@ -245,7 +243,7 @@ bool iteration_add(struct pen *pen, const struct iteration *iteration, uint64_t 
   uint8_t leaf[DIGEST_BYTES];
   char hex[DIGEST_HEX];
   if (strcmp(iteration->result[0]->seal.root, iteration->result[1]->seal.root) == 0) {
-    (void)fprintf(stderr, "lynxbench: both are the same bundle; accepted: one from before the change and one from after it\n");
+    complain("lynxbench: both are the same bundle; accepted: one from before the change and one from after it\n");
     return false;
   }
   for (int i = 0; i < 2; i++)
@@ -255,6 +253,6 @@ bool iteration_add(struct pen *pen, const struct iteration *iteration, uint64_t 
   if (answers != NULL) entry_subject(&entry, "finding", answers->entry.leaf);
   entry_member(&entry, "change", iteration->change);
   if (!ledger_file_add(&pen->file, &entry, &pen->signer, ret_index, leaf)) return false;
-  (void)fprintf(stderr, "%s: entry %" PRIu64 ", %s: the iteration is recorded\n", pen->file.address, *ret_index, digest_hex(leaf, hex));
+  complain("%s: entry %" PRIu64 ", %s: the iteration is recorded\n", pen->file.address, *ret_index, digest_hex(leaf, hex));
   return true;
 }

@@ -76,8 +76,7 @@ bool ledger_export(struct ledger_file *file, const char *folder) {
   good = good && path_in(&e, "checkpoint", path) && write_buffer(path, &note);
   buffer_release(&note);
   if (good)
-    (void)printf("%s: %" PRIu64 " entries as static files; %zu tiles and %zu bundles are new\n", folder, checkpoint.size, e.n_written,
-                 e.n_bundles);
-  if (good) (void)printf("next: let any web server serve it, and elsewhere: lynxbench pull URL LEDGER\n");
+    say("%s: %" PRIu64 " entries as static files; %zu tiles and %zu bundles are new\n", folder, checkpoint.size, e.n_written, e.n_bundles);
+  if (good) say("next: let any web server serve it, and elsewhere: lynxbench pull URL LEDGER\n");
   return good;
 }

@@ -67,7 +67,7 @@ static enum lynx_status open_copy(struct ledger_file *file, struct lynx_error *e
     return lynx_fail(error, LYNX_INPUT, "neither HOME nor XDG_STATE_HOME is set: there is no place for a copy of a remote ledger");
   file_make_parents(file->copy, 0700);
   enum lynx_status status = update_copy(file, error);
-  return status == LYNX_OK ? ledger_open(file->copy, NULL, &file->ledger, error) : status;
+  return status == LYNX_OK ? ledger_open(file->copy, STORE_WRITE, NULL, &file->ledger, error) : status;
 }
 
 const char *ledger_file_shown(const char *address, char *text, size_t size) {
@@ -94,30 +94,30 @@ int ledger_file_code(const struct ledger_file *file) {
   return file->status == LYNX_PROTOCOL ? EXIT_DOES_NOT_HOLD : file->status == LYNX_MACHINE ? EXIT_CONDITIONS : EXIT_WRONG_INPUT;
 }
 
-bool ledger_file_open(const char *address, bool write, struct ledger_file *ret) {
+bool ledger_file_open(const char *address, enum ledger_use use, struct ledger_file *ret) {
   struct lynx_error error = {0}, memory = {0};
   *ret = (struct ledger_file){.real = address, .remote = ledger_is_url(address), .status = LYNX_INPUT};
   ret->address = ledger_file_shown(address, ret->shown, sizeof ret->shown);
   if (!ret->remote && !load_log_key(address, &ret->log_key)) return false;
   lynx_error_at(&error, ret->address, 0, NULL); /* before anybody names it with its password */
-  enum lynx_status status = ret->remote ? open_copy(ret, &error) : ledger_open(address, ret->log_key, &ret->ledger, &error);
+  enum lynx_status status = ret->remote
+                                ? open_copy(ret, &error)
+                                : ledger_open(address, use == LEDGER_READS ? STORE_READ : STORE_WRITE, ret->log_key, &ret->ledger, &error);
   if (status == LYNX_OK) {
     status = check_seen(ret, NULL, &memory);
     /* Who only reads may go on where nothing can be remembered, and is told; who writes or witnesses may not. */
     if (status != LYNX_OK) (void)tell(ret->address, &memory);
-    if (status == LYNX_MACHINE && !write) status = LYNX_OK;
+    if (status == LYNX_MACHINE && use != LEDGER_ADDS) status = LYNX_OK;
   } else {
     (void)tell(ret->address, &error);
     if (ret->remote && status == LYNX_PROTOCOL)
-      (void)fprintf(stderr,
-                    "lynxbench: the copy that it does not continue is %s; remove it only if another ledger is served there on purpose\n",
-                    ret->copy);
+      complain("lynxbench: the copy that it does not continue is %s; remove it only if another ledger is served there on purpose\n",
+               ret->copy);
   }
-  if (status == LYNX_OK && write && ret->log_key == NULL && !ret->remote) {
+  if (status == LYNX_OK && use == LEDGER_ADDS && ret->log_key == NULL && !ret->remote) {
     status = LYNX_INPUT;
-    (void)fprintf(
-        stderr, "lynxbench: %s: the log's key is not at hand (%s.key, or LYNXBENCH_LOG_KEY): this ledger can be read here, not added to\n",
-        ret->address, ret->address);
+    complain("lynxbench: %s: the log's key is not at hand (%s.key, or LYNXBENCH_LOG_KEY): this ledger can be read here, not added to\n",
+             ret->address, ret->address);
   }
   if (status == LYNX_OK) return true;
   ledger_file_close(ret);
@@ -146,9 +146,8 @@ bool ledger_file_find(const struct ledger_file *file, const char *text, uint64_t
     *ret = (uint64_t)index;
     return true;
   }
-  (void)fprintf(stderr,
-                "lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` shows them\n",
-                file->address, text);
+  complain("lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` shows them\n",
+           file->address, text);
   return false;
 }
 

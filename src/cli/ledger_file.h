@@ -27,8 +27,13 @@ const char *ledger_file_address(const char *option);
 int ledger_file_code(const struct ledger_file *file);
 /* Holds it against what was seen again, strictly, and gives the checkpoint that holds. False: reported. */
 bool ledger_file_seen(struct ledger_file *file, struct buffer *ret_note);
-/* write: the log's key must be at hand (LEDGER.key beside a file, or LYNXBENCH_LOG_KEY). False: what is wrong was reported. */
-bool ledger_file_open(const char *address, bool write, struct ledger_file *ret);
+enum ledger_use {
+  LEDGER_READS, /* nothing is changed, in the ledger and beside it */
+  LEDGER_KEEPS, /* what needs no key of the log: cosignatures, files of a copy */
+  LEDGER_ADDS   /* the log's key must be there: LEDGER.key beside a file, or LYNXBENCH_LOG_KEY */
+};
+/* False: what is wrong was reported. */
+bool ledger_file_open(const char *address, enum ledger_use use, struct ledger_file *ret);
 /* Reads anew what others wrote meanwhile. */
 enum lynx_status ledger_file_update(struct ledger_file *file, struct lynx_error *error) LYNX_MUST_CHECK;
 void ledger_file_close(struct ledger_file *file);

@@ -38,7 +38,7 @@ int live_pages_write(const char *bundle, bool json, const char *html) {
     code = write_pages(&live, bundle, json, html);
     if (code == EXIT_HOLDS && !seen) code = EXIT_INCONCLUSIVE;
     live_release(&live);
-  } else (void)fprintf(stderr, "%s: no window was complete: there is nothing to account for\nnext: lynxbench show %s\n", bundle, bundle);
+  } else complain("%s: no window was complete: there is nothing to account for\nnext: lynxbench show %s\n", bundle, bundle);
   bundle_file_close(&file);
   return code;
 }
@@ -105,9 +105,7 @@ bool live_pages_try(const char *path, bool json, const char *html, const char *r
   if (can) *ret_code = add_experiments(wanted->ledger, &file, &live) ? write_pages(&live, path, json, html) : EXIT_WRONG_INPUT;
   if (can && record != NULL && *ret_code == EXIT_HOLDS) {
     bool own = strcmp(record, path) == 0;
-    if (!own)
-      (void)fprintf(stderr, "lynxbench attribute: --record: found '%s'; accepted for a run's own account: the same bundle, %s\n", record,
-                    path);
+    if (!own) complain("lynxbench attribute: --record: found '%s'; accepted for a run's own account: the same bundle, %s\n", record, path);
     *ret_code = own ? findings_record(wanted, path, NULL, &live) : EXIT_WRONG_INPUT;
   }
   if (read) live_release(&live);

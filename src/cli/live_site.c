@@ -424,7 +424,7 @@ void live_site_look(void *context, int fd, const char *name, const atomic_int *s
 
 struct live_site *live_site_open(const char *ledger, int *ret_code) {
   struct live_site *s = xalloc(1, sizeof *s); /* the ledger's handle points into itself: it stays where it is */
-  bool opened = ledger_file_open(ledger, false, &s->file);
+  bool opened = ledger_file_open(ledger, LEDGER_READS, &s->file);
   *ret_code = opened ? EXIT_CONDITIONS : ledger_file_code(&s->file);
   if (!opened || !make_folder(s->folder, sizeof s->folder)) {
     if (opened) ledger_file_close(&s->file);
@@ -469,8 +469,7 @@ bool live_site_show(struct live_site *s, const char *command, struct running *ru
   s->pages.schedules = &s->now.schedules;
   (void)site_now_look(&s->now, &s->lock);
   if (schedules == NULL || access(schedules, R_OK | X_OK) == 0) return true;
-  (void)fprintf(stderr, "lynxbench %s: --schedules: found '%s'; accepted: a folder that `schedule add --folder` names\n", command,
-                schedules);
+  complain("lynxbench %s: --schedules: found '%s'; accepted: a folder that `schedule add --folder` names\n", command, schedules);
   return false;
 }
 

@@ -14,23 +14,23 @@
 enum { NEAR = 3 }; /* mistyped letters, one less at most */
 
 static void print_help(FILE *to) {
-  (void)fprintf(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method\n"
-                    "agreed in advance, and keeps a record that anybody can check.\n\n"
-                    "usage: lynxbench COMMAND [options]\n\n"
-                    "Start here\n"
-                    "  lynxbench diagnose http://127.0.0.1:8000        why is it slow? (2 minutes)\n"
-                    "  lynxbench attribute trace.json                  where did the time go?\n"
-                    "  lynxbench run http://127.0.0.1:8000 --for 1min  how fast is it?\n\n");
+  say_to(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method\n"
+             "agreed in advance, and keeps a record that anybody can check.\n\n"
+             "usage: lynxbench COMMAND [options]\n\n"
+             "Start here\n"
+             "  lynxbench diagnose http://127.0.0.1:8000        why is it slow? (2 minutes)\n"
+             "  lynxbench attribute trace.json                  where did the time go?\n"
+             "  lynxbench run http://127.0.0.1:8000 --for 1min  how fast is it?\n\n");
   print_commands(&all_commands, to);
-  (void)fprintf(to, "\nexit codes:\n");
-  for (size_t i = 0; i < n_exit_codes; i++) (void)fprintf(to, "  %-4d%s\n", exit_codes[i].code, exit_codes[i].meaning);
-  (void)fprintf(to, "\nOf one command, with an example: lynxbench COMMAND --help\n");
+  say_to(to, "\nexit codes:\n");
+  for (size_t i = 0; i < n_exit_codes; i++) say_to(to, "  %-4d%s\n", exit_codes[i].code, exit_codes[i].meaning);
+  say_to(to, "\nOf one command, with an example: lynxbench COMMAND --help\n");
 }
 
 static int wrong_usage(const struct command *command, const char *what, const char *found) {
-  (void)fprintf(stderr, "lynxbench %s: %s%s%s%s\nusage: lynxbench %s %s%s\nnext: lynxbench %s --help\n", command->name, what,
-                found != NULL ? " '" : "", found != NULL ? found : "", found != NULL ? "'" : "", command->name, command->usage,
-                command->n_options > 0 ? " [options]" : "", command->name);
+  complain("lynxbench %s: %s%s%s%s\nusage: lynxbench %s %s%s\nnext: lynxbench %s --help\n", command->name, what, found != NULL ? " '" : "",
+           found != NULL ? found : "", found != NULL ? "'" : "", command->name, command->usage, command->n_options > 0 ? " [options]" : "",
+           command->name);
   return EXIT_WRONG_INPUT;
 }
 
@@ -75,13 +75,11 @@ static void undo_left_behind(void) {
   const struct root root = {""};
   struct undo_left left = undo_restore_left(&root);
   if (left.n_restored > 0)
-    (void)fprintf(stderr, "note: what %d killed run%s had perturbed was undone\n", left.n_restored, left.n_restored > 1 ? "s" : "");
+    complain("note: what %d killed run%s had perturbed was undone\n", left.n_restored, left.n_restored > 1 ? "s" : "");
   if (left.n_failed > 0)
-    (void)fprintf(
-        stderr,
-        "warning: what a killed run had perturbed cannot be undone: %s; `lynxbench perturb --restore` as who ran it, or remove the "
-        "file if nothing is perturbed any more\n",
-        left.failed);
+    complain("warning: what a killed run had perturbed cannot be undone: %s; `lynxbench perturb --restore` as who ran it, or remove the "
+             "file if nothing is perturbed any more\n",
+             left.failed);
 }
 
 static int run_command(const struct command *command, int argc, char **argv) {
@@ -127,8 +125,7 @@ static int run_command(const struct command *command, int argc, char **argv) {
   return command->run(&arguments);
 }
 
-int main(int argc, char **argv) {
-  (void)signal(SIGPIPE, SIG_IGN);
+static int main_of(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return EXIT_WRONG_INPUT;
@@ -144,7 +141,13 @@ int main(int argc, char **argv) {
   for (int i = 0; all_commands.items[i] != NULL; i++)
     if (strcmp(all_commands.items[i]->name, name) == 0) return run_command(all_commands.items[i], argc - 2, argv + 2);
   const char *meant = nearest_command(name);
-  (void)fprintf(stderr, "lynxbench: there is no command '%s'%s%s%s\nnext: lynxbench --help\n", name,
-                meant != NULL ? "; did you mean '" : "", meant != NULL ? meant : "", meant != NULL ? "'?" : "");
+  complain("lynxbench: there is no command '%s'%s%s%s\nnext: lynxbench --help\n", name, meant != NULL ? "; did you mean '" : "",
+           meant != NULL ? meant : "", meant != NULL ? "'?" : "");
   return EXIT_WRONG_INPUT;
+}
+
+int main(int argc, char **argv) {
+  output_begin();
+  (void)signal(SIGPIPE, SIG_IGN);
+  return output_finish(main_of(argc, argv));
 }

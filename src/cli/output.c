@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/root.h"
 #include "base/secret.h"
@@ -21,11 +23,65 @@ const struct exit_meaning exit_codes[] = {{0, "done, and it holds"},
                                           {130, "interrupted; what was measured is sealed as incomplete"}};
 const size_t n_exit_codes = LYNX_COUNT(exit_codes);
 
+/* The first write to standard output that failed; 0: none did, or nobody reads it any more (EPIPE). */
+static int output_failed;
+
+static void say_list(FILE *to, const char *format, va_list args) {
+  char small[512], *text = small;
+  va_list again;
+  va_copy(again, args);
+  int n = text_vformat(small, sizeof small, format, args);
+  if (n >= (int)sizeof small) {
+    text = xalloc((size_t)n + 1, 1);
+    (void)text_vformat(text, (size_t)n + 1, format, again);
+  }
+  va_end(again);
+  say_own(to, text);
+  if (text != small) free(text);
+}
+
+void say_own(FILE *to, const char *text) {
+  if (fputs(text, to) >= 0 || to != stdout || output_failed != 0) return;
+  output_failed = errno;
+}
+
+void say(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say_list(stdout, format, args);
+  va_end(args);
+}
+
+void complain(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say_list(stderr, format, args);
+  va_end(args);
+}
+
+void say_to(FILE *to, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say_list(to, format, args);
+  va_end(args);
+}
+
+void output_begin(void) {
+  for (int fd = 0; fd < 3; fd++) /* a use of it fails all the same: it is opened the other way round */
+    if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+int output_finish(int code) {
+  if (fflush(stdout) != 0 && output_failed == 0) output_failed = errno;
+  if (output_failed == 0 || output_failed == EPIPE) return code;
+  complain("lynxbench: standard output: %s: not all of it was written\n", strerror(output_failed));
+  return code == EXIT_HOLDS || code == EXIT_DOES_NOT_HOLD || code == EXIT_INCONCLUSIVE ? EXIT_CONDITIONS : code;
+}
+
 int report_error(const struct lynx_error *error) {
-  char text[1100], safe[1100];
+  char text[1100];
   lynx_error_text(error, text, sizeof text);
-  (void)fprintf(stderr, "lynxbench: %s\n",
-                secret_mask(text_sanitise(safe, sizeof safe, text, strlen(text)))); /* a server's words may be in it */
+  complain("lynxbench: %s\n", secret_mask(text)); /* a server's words may be in it */
   switch (error->status) {
     case LYNX_MACHINE: return EXIT_CONDITIONS;
     case LYNX_PROTOCOL: return EXIT_EXECUTOR;
@@ -81,7 +137,7 @@ static int hand_over(const char *path, const char *data, size_t length) {
 
 static bool write_file(const char *path, const char *data, size_t length, bool is_new) {
   int why = keeper >= 0 ? hand_over(path, data, length) : output_to_file(path, data, length, is_new);
-  if (why != 0) (void)fprintf(stderr, "lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
+  if (why != 0) complain("lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
   return why == 0;
 }
 
@@ -93,7 +149,7 @@ bool make_folder(char *path, size_t size) {
   const char *base = getenv("TMPDIR");
   (void)snprintf(path, size, "%.4000s/lynxbench-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
   if (mkdtemp(path) != NULL) return true;
-  (void)fprintf(stderr, "lynxbench: %s: cannot be made: %s; TMPDIR names another folder\n", path, strerror(errno));
+  complain("lynxbench: %s: cannot be made: %s; TMPDIR names another folder\n", path, strerror(errno));
   path[0] = 0;
   return false;
 }
@@ -107,17 +163,42 @@ bool file_is_record(const char *path) {
   return n == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
 }
 
+/* Bytes for another program, on a terminal all the same: what would mislead who looks becomes an escape of JSON, or a question mark; our
+ * colours stay. */
+static bool write_to_terminal(const char *data, size_t length) {
+  struct buffer out;
+  bool json = length > 0 && (data[0] == '{' || data[0] == '['), good = true;
+  buffer_init(&out, SIZE_MAX / 8);
+  for (size_t i = 0, n; i < length && good; i += n) {
+    const unsigned char *p = (const unsigned char *)data + i;
+    size_t color = 0;
+    for (int k = 0; k < TEXT_COLORS && color == 0; k++)
+      if (!json && strlen(text_colors[k]) <= length - i && memcmp(p, text_colors[k], strlen(text_colors[k])) == 0)
+        color = strlen(text_colors[k]);
+    n = color > 0 ? color : utf8_length(p, length - i);
+    bool plain = color > 0 || (n > 0 && (*p == '\n' || *p == '\t' || !text_misleads(p, n)));
+    if (plain) good = buffer_append(&out, p, n);
+    else if (json && n == 2) good = buffer_printf(&out, "\\u%04x", (unsigned)((p[0] & 0x1f) << 6 | (p[1] & 0x3f)));
+    else if (json && n == 3) good = buffer_printf(&out, "\\u%04x", (unsigned)((p[0] & 0x0f) << 12 | (p[1] & 0x3f) << 6 | (p[2] & 0x3f)));
+    else good = buffer_text(&out, "?");
+    n += n == 0;
+  }
+  good = good && file_write_all(STDOUT_FILENO, out.data != NULL ? out.data : "", out.length);
+  buffer_release(&out);
+  return good;
+}
+
 bool write_output(const char *path, const char *data, size_t length) {
   if (path != NULL && strcmp(path, "-") != 0) return write_file(path, data, length, false);
-  (void)fflush(stdout); /* what was printed before comes before; a failure shows in the next line */
-  bool good = file_write_all(STDOUT_FILENO, data, length);
-  if (!good && errno != EPIPE) (void)fprintf(stderr, "lynxbench: standard output: %s\n", strerror(errno));
+  if (fflush(stdout) != 0 && output_failed == 0) output_failed = errno; /* what was said before comes before */
+  bool good = isatty(STDOUT_FILENO) ? write_to_terminal(data, length) : file_write_all(STDOUT_FILENO, data, length);
+  if (!good && output_failed == 0) output_failed = errno;
   return good;
 }
 
 bool write_buffer(const char *path, const struct buffer *buffer) {
   if (!buffer->overflowed) return write_output(path, buffer->data != NULL ? buffer->data : "", buffer->length);
-  (void)fprintf(stderr, "lynxbench: the output would pass %zu bytes, or there is no memory for it\n", buffer->limit);
+  complain("lynxbench: the output would pass %zu bytes, or there is no memory for it\n", buffer->limit);
   return false;
 }
 
@@ -142,8 +223,8 @@ bool output_is_possible(const char *tool, const char *option, const char *path) 
   bool elsewhere = there && lstat(path, &own) == 0 && !S_ISREG(own.st_mode); /* a device, or a link */
   if (!is_folder && elsewhere && access(path, W_OK) == 0) return true;
   if (!is_folder && access(folder_of(path, folder), W_OK | X_OK) == 0) return true;
-  (void)fprintf(stderr, "lynxbench %s: --%s: found '%s': %s%s%s; accepted: a file in a folder that can be written to\n", tool, option, path,
-                is_folder ? "no file can have that name" : strerror(errno), is_folder ? "" : ": ", is_folder ? "" : folder);
+  complain("lynxbench %s: --%s: found '%s': %s%s%s; accepted: a file in a folder that can be written to\n", tool, option, path,
+           is_folder ? "no file can have that name" : strerror(errno), is_folder ? "" : ": ", is_folder ? "" : folder);
   return false;
 }
 
@@ -152,13 +233,12 @@ bool output_is_free(const char *tool, const char *path) {
   struct stat info;
   (void)folder_of(path, folder);
   if (lstat(path, &info) == 0) {
-    (void)fprintf(stderr,
-                  "lynxbench %s: %s: %s, and is not overwritten (records are never overwritten): name another with --out FILE.lynx\n", tool,
-                  path, S_ISDIR(info.st_mode) ? "it is a folder" : "the file exists");
+    complain("lynxbench %s: %s: %s, and is not overwritten (records are never overwritten): name another with --out FILE.lynx\n", tool,
+             path, S_ISDIR(info.st_mode) ? "it is a folder" : "the file exists");
     return false;
   }
   if (access(folder, W_OK | X_OK) == 0) return true;
-  (void)fprintf(stderr, "lynxbench %s: %s: nothing can be written to %s: %s; name another place with --out FILE.lynx\n", tool, path, folder,
-                strerror(errno));
+  complain("lynxbench %s: %s: nothing can be written to %s: %s; name another place with --out FILE.lynx\n", tool, path, folder,
+           strerror(errno));
   return false;
 }

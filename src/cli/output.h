@@ -7,6 +7,19 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
+/* What a command says: standard output for what it found, standard error for the rest. Every %s is made fit for a terminal (base/text.h), so
+ * that no field moves the cursor, takes a colour or forges a line. */
+void say(const char *format, ...) LYNX_PRINTF(1, 2);
+void complain(const char *format, ...) LYNX_PRINTF(1, 2);
+void say_to(FILE *to, const char *format, ...) LYNX_PRINTF(2, 3);
+/* Our own text, with its lines. */
+void say_own(FILE *to, const char *text);
+
+/* Before anything is opened: a standard file that is closed is not to be given to another file. */
+void output_begin(void);
+/* What was said reached its file? Else it is reported, and a code that says that all is well becomes CONDITIONS. */
+int output_finish(int code);
+
 /* Whose fault it was. One table, also in the README and every manual page. */
 enum exit_code {
   EXIT_HOLDS = 0,

@@ -39,10 +39,10 @@ static bool take_beside(struct perturbation *p) {
   if (access(quick_run_contract(p->path, path, sizeof path), R_OK) != 0 || !contract_file_read(path, &p->file)) return false;
   bool same = p->file.problems.n_errors == 0 && is_the_runs(p);
   if (same && starts_programs(&p->file.contract)) {
-    (void)fprintf(stderr, "%s is this run's contract, and starts programs: to use it as your own, --contract %s\n", path, path);
+    complain("%s is this run's contract, and starts programs: to use it as your own, --contract %s\n", path, path);
     same = false;
   }
-  if (same) (void)fprintf(stderr, "the contract: %s, which is this run's\n", path);
+  if (same) complain("the contract: %s, which is this run's\n", path);
   else contract_file_release(&p->file);
   return same;
 }
@@ -53,8 +53,8 @@ static int read_contract(struct perturbation *p, const char *path) {
   contract_file_print_problems(&p->file, path, false, false, stderr);
   if (p->file.problems.n_errors > 0) return EXIT_WRONG_INPUT;
   if (p->has_run && !is_the_runs(p)) {
-    (void)fprintf(stderr, "lynxbench %s: --contract: %s is not the contract of %s (that one's digest: %.16s)\n", p->tool, path, p->path,
-                  p->run.result.contract_digest);
+    complain("lynxbench %s: --contract: %s is not the contract of %s (that one's digest: %.16s)\n", p->tool, path, p->path,
+             p->run.result.contract_digest);
     return EXIT_WRONG_INPUT;
   }
   return EXIT_HOLDS;
@@ -66,7 +66,7 @@ static int take_sealed(struct perturbation *p) {
   p->contract = &p->run.result.contract;
   p->foreign = true;
   if (p->text == NULL) {
-    (void)fprintf(stderr, "lynxbench %s: %s: the contract was withheld; give it with --contract FILE\n", p->tool, p->path);
+    complain("lynxbench %s: %s: the contract was withheld; give it with --contract FILE\n", p->tool, p->path);
     return EXIT_WRONG_INPUT;
   }
   const struct consent_request consent = {.command = p->tool,
@@ -85,7 +85,7 @@ static int find_contract(struct perturbation *p) {
     if (p->contract_path == NULL) p->has_file = take_beside(p);
     if (p->contract_path == NULL && !p->has_file) return take_sealed(p);
   } else if (p->contract_path != NULL) {
-    (void)fprintf(stderr, "lynxbench %s: --contract goes with a bundle; found the contract %s\n", p->tool, p->path);
+    complain("lynxbench %s: --contract goes with a bundle; found the contract %s\n", p->tool, p->path);
     return EXIT_WRONG_INPUT;
   }
   int code = p->has_file ? EXIT_HOLDS : read_contract(p, p->contract_path != NULL ? p->contract_path : p->path);
@@ -132,21 +132,17 @@ static int plan_load(struct perturbation *p) {
                  load == LOAD_POISSON || load == LOAD_BURSTY;
   if (load == LOAD_CLIMB && q != NULL && q->knee > 0) p->concurrency = q->knee;
   else if (p->has_run && q == NULL) {
-    (void)fprintf(stderr, "lynxbench %s: %s: no window of it was complete: there is no load to perturb\nnext: lynxbench show %s\n", p->tool,
-                  p->path, p->path);
+    complain("lynxbench %s: %s: no window of it was complete: there is no load to perturb\nnext: lynxbench show %s\n", p->tool, p->path,
+             p->path);
     return EXIT_WRONG_INPUT;
   } else if (load == LOAD_CLIMB && !p->contracts_only) {
-    (void)fprintf(
-        stderr,
-        "lynxbench %s: %s: it climbs, and the knee is not known yet\nnext: lynxbench run %s --out a.lynx, then lynxbench %s a.lynx\n",
-        p->tool, p->path, p->path, p->tool);
+    complain("lynxbench %s: %s: it climbs, and the knee is not known yet\nnext: lynxbench run %s --out a.lynx, then lynxbench %s a.lynx\n",
+             p->tool, p->path, p->path, p->tool);
     return EXIT_WRONG_INPUT;
   } else if (!goes_on) {
-    (void)fprintf(
-        stderr,
-        "lynxbench %s: regime.load: found %s; accepted: closed, conversations, single-stream, constant, poisson, bursty%s: it needs a "
-        "load that stays as it is\n",
-        p->tool, load_text(load), p->contracts_only ? "" : ", or a run that climbed");
+    complain("lynxbench %s: regime.load: found %s; accepted: closed, conversations, single-stream, constant, poisson, bursty%s: it needs a "
+             "load that stays as it is\n",
+             p->tool, load_text(load), p->contracts_only ? "" : ", or a run that climbed");
     return EXIT_WRONG_INPUT;
   }
   return EXIT_HOLDS;
@@ -196,15 +192,15 @@ static void fit_cycles(struct perturbation *p, int64_t whole) {
   if (short_of) p->plan.block_ns = between((double)counted / (double)(CYCLES * turns), SECOND / 4, p->plan.block_ns);
   p->plan.settle_ns = between((double)p->plan.settle_ns, p->plan.block_ns / 10, p->plan.block_ns / 3);
   if (!short_of || measured(p) == NULL) return; /* or how long an answer takes is not known */
-  (void)fprintf(stderr, "blocks of %.2g s, although answers want %.2g s: --for %.0fs gives them that\n", (double)p->plan.block_ns / 1e9,
-                (double)wanted / 1e9, (double)(CYCLES * turns * wanted) / in_blocks / 1e9);
+  complain("blocks of %.2g s, although answers want %.2g s: --for %.0fs gives them that\n", (double)p->plan.block_ns / 1e9,
+           (double)wanted / 1e9, (double)(CYCLES * turns * wanted) / in_blocks / 1e9);
 }
 
 static int plan_time(struct perturbation *p) {
   int64_t whole = usual_time(p);
   const char *text = p->duration;
   if (text != NULL && (!number_duration(text, strlen(text), &whole) || whole < 10 * SECOND || whole > 86400 * SECOND)) {
-    (void)fprintf(stderr, "lynxbench %s: --for: found '%s'; accepted: a duration from 10 s to 24 h, such as 2min\n", p->tool, text);
+    complain("lynxbench %s: --for: found '%s'; accepted: a duration from 10 s to 24 h, such as 2min\n", p->tool, text);
     return EXIT_WRONG_INPUT;
   }
   if (!restarts(p)) fit_cycles(p, whole);
@@ -317,15 +313,14 @@ static void tell_plan(const struct perturbation *p) {
   for (size_t i = 0; p->perturbers[i] != NULL; i++)
     (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i > 0 ? ", " : "", p->perturbers[i]);
   if (restarts(p))
-    (void)fprintf(stderr, "%s: at most %.0f s and %lld starts of the server, with and without %s in random order\n", p->out, whole_s,
-                  (long long)p->n_sessions, p->knob != NULL ? p->knob : p->setting);
+    complain("%s: at most %.0f s and %lld starts of the server, with and without %s in random order\n", p->out, whole_s,
+             (long long)p->n_sessions, p->knob != NULL ? p->knob : p->setting);
   else
-    (void)fprintf(stderr,
-                  "%s: at most %.0f s in blocks of %.2g s, in random order: undisturbed, and with each of %s slowed or taken away\n",
-                  p->out, whole_s, (double)p->plan.block_ns / 1e9, names);
+    complain("%s: at most %.0f s in blocks of %.2g s, in random order: undisturbed, and with each of %s slowed or taken away\n", p->out,
+             whole_s, (double)p->plan.block_ns / 1e9, names);
   if (p->n_more > 0)
-    (void)fprintf(stderr, "it ends after %.0f s where by then no single cause has a standard error above %.3f\n",
-                  (double)p->n_looks * (double)(p->warm_up_ns + p->counted_ns) / 1e9, error_most);
+    complain("it ends after %.0f s where by then no single cause has a standard error above %.3f\n",
+             (double)p->n_looks * (double)(p->warm_up_ns + p->counted_ns) / 1e9, error_most);
 }
 
 /* What the executor would have as PYTHONPATH, LD_PRELOAD. */
@@ -363,8 +358,8 @@ static int slow_code(struct perturbation *p, struct slowed *ret) {
   struct lynx_error error = {0};
   if (p->functions[0] == NULL && p->library == NULL) return EXIT_HOLDS;
   if (!contract_states(p->contract, "executor.start")) {
-    (void)fprintf(stderr, "lynxbench %s: a %s can be slowed of a server that lynxbench starts: the contract needs executor.start\n",
-                  p->tool, p->functions[0] != NULL ? "function" : "library");
+    complain("lynxbench %s: a %s can be slowed of a server that lynxbench starts: the contract needs executor.start\n", p->tool,
+             p->functions[0] != NULL ? "function" : "library");
     return EXIT_WRONG_INPUT;
   }
   const char *path = variable_of(p->contract, "PYTHONPATH");

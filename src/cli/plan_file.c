@@ -52,7 +52,7 @@ bool plan_file_read(const char *path, struct plan_file *ret) {
   }
   lynx_error_at(&error, path, 0, NULL);
   (void)report_error(&error);
-  (void)fprintf(stderr, "next: docs/experiments.md shows such a plan; two contracts that differ in executor.start need none\n");
+  complain("next: docs/experiments.md shows such a plan; two contracts that differ in executor.start need none\n");
   return false;
 }
 
@@ -106,15 +106,14 @@ int plan_file_facts(struct plan_file *file, const struct contract_start *start, 
   file->facts = ret;
   file->by_hand = experiment_plan_of_kind(&file->plan, FACTOR_BY_HAND);
   if (file->by_hand == 0 || (isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0)) return EXIT_HOLDS;
-  (void)fprintf(stderr, "%s: factors: found by_hand, and no terminal to ask in; accepted: the same in a terminal, or no such factor\n",
-                file->path);
+  complain("%s: factors: found by_hand, and no terminal to ask in; accepted: the same in a terminal, or no such factor\n", file->path);
   return EXIT_WRONG_INPUT;
 }
 
 /* --- before, and between sessions --- */
 
 static void tell_building(void *context, const char *text) {
-  (void)fprintf(stderr, "%s: %s\n", ((const struct plan_file *)context)->path, text);
+  complain("%s: %s\n", ((const struct plan_file *)context)->path, text);
 }
 
 int plan_file_prepare(struct plan_file *file, const atomic_int *stop) {
@@ -150,10 +149,10 @@ bool plan_file_ask(struct plan_file *file, uint64_t facts, int64_t round, const 
       const char *level = wanted >> i & 1 ? fact->b : fact->a, *how = cleaned(file, file->plan.of_fact[i]->how);
       bool again = file->asked && ((wanted ^ file->at_hand) >> i & 1) == 0;
       said = arena_printf(&file->arena, "%s%s%s: %s", said, said[0] != 0 ? "; " : "", fact->name, level);
-      (void)fprintf(stderr, "\nby hand: %s: %s «%s»%s%s\n", fact->name, again ? "as it is, but set it again:" : "bring it to", level,
-                    how != NULL ? ": " : "", how != NULL ? how : "");
+      complain("\nby hand: %s: %s «%s»%s%s\n", fact->name, again ? "as it is, but set it again:" : "bring it to", level,
+               how != NULL ? ": " : "", how != NULL ? how : "");
     }
-  (void)fprintf(stderr, "Enter when it is done (the time is not counted); Ctrl-C ends the experiment with what is known\n");
+  complain("Enter when it is done (the time is not counted); Ctrl-C ends the experiment with what is known\n");
   if (!wait_for_enter()) return false;
   file->at_hand = wanted;
   file->round = round;

@@ -21,8 +21,7 @@ static bool divide(const struct quick_run *quick, char warm_up[32], char counted
   int shortest_s = quick->climbs ? CLIMB_SHORTEST_S : SHORTEST_S;
   if (!number_duration(text, strlen(text), &whole_ns) || whole_ns < (int64_t)shortest_s * 1000000000 ||
       whole_ns > INT64_C(86400000000000)) {
-    (void)fprintf(stderr, "lynxbench %s: --for: found '%s'; accepted: a duration from %d s to 24 h, such as 2min\n", quick->tool, text,
-                  shortest_s);
+    complain("lynxbench %s: --for: found '%s'; accepted: a duration from %d s to 24 h, such as 2min\n", quick->tool, text, shortest_s);
     return false;
   }
   (void)snprintf(warm_up, 32, "%lldms", (long long)(whole_ns / (quick->climbs ? 60 : 15) / 1000000));
@@ -42,8 +41,8 @@ static int fit_answers(const struct quick_run *quick, const char *url, const cha
   int tokens = TOKENS_MOST;
   while (tokens > TOKENS_LEAST && each_ns * tokens > room_ns) tokens /= 2; /* few steps, so that like servers are asked for the same */
   if (tokens == TOKENS_MOST) return tokens;
-  (void)fprintf(stderr, "answers of %d tokens, so that several fit into a window of %s%s: give --for more for longer ones\n", tokens,
-                counted, one_ns > window_ns / ANSWERS_IN_WINDOW ? ", and even so they are slow" : "");
+  complain("answers of %d tokens, so that several fit into a window of %s%s: give --for more for longer ones\n", tokens, counted,
+           one_ns > window_ns / ANSWERS_IN_WINDOW ? ", and even so they are slow" : "");
   return tokens;
 }
 
@@ -58,18 +57,17 @@ const char *quick_run_contract(const char *bundle, char *path, size_t size) {
 static bool check_words(const struct quick_run *quick, const char *bundle, const char *path) {
   size_t n = strlen(bundle);
   if (n == 0 || bundle[n - 1] == '/') {
-    (void)fprintf(stderr, "lynxbench %s: --out: found the folder '%s'; accepted: a file to write\n", quick->tool, bundle);
+    complain("lynxbench %s: --out: found the folder '%s'; accepted: a file to write\n", quick->tool, bundle);
     return false;
   }
   if (!output_is_free(quick->tool, bundle) || !output_is_free(quick->tool, path)) return false;
   if (quick->model != NULL && (quick->model[0] == 0 || strlen(quick->model) >= SERVER_MODEL)) {
-    (void)fprintf(stderr, "lynxbench %s: --model: found a name of %zu characters; accepted: 1 to %d\n", quick->tool, strlen(quick->model),
-                  SERVER_MODEL - 1);
+    complain("lynxbench %s: --model: found a name of %zu characters; accepted: 1 to %d\n", quick->tool, strlen(quick->model),
+             SERVER_MODEL - 1);
     return false;
   }
   if (quick->command != NULL && quick->model == NULL)
-    (void)fprintf(stderr, "lynxbench %s: a server that is yet to be started cannot be asked for its model: say which with --model NAME\n",
-                  quick->tool);
+    complain("lynxbench %s: a server that is yet to be started cannot be asked for its model: say which with --model NAME\n", quick->tool);
   return quick->command == NULL || quick->model != NULL;
 }
 
@@ -77,22 +75,20 @@ static void tell_contract(const struct quick_run *quick, const char *path, const
   char shown[300];
   (void)text_sanitise(shown, sizeof shown, model, strlen(model));
   if (quick->in_flight != NULL)
-    (void)fprintf(stderr, "%s: the contract of this run: %s, %s requests in flight, windows of %s; keep it, edit it, agree on it\n", path,
-                  shown, quick->in_flight, counted);
+    complain("%s: the contract of this run: %s, %s requests in flight, windows of %s; keep it, edit it, agree on it\n", path, shown,
+             quick->in_flight, counted);
   else if (quick->climbs)
-    (void)fprintf(stderr, "%s: the contract of this run: %s, a climb of windows of %s to the knee; keep it, edit it, agree on it\n", path,
-                  shown, counted);
-  else
-    (void)fprintf(stderr, "%s: the contract of this run: %s, 4 requests in flight, 3 sessions of %s; edit it for another\n", path, shown,
-                  counted);
+    complain("%s: the contract of this run: %s, a climb of windows of %s to the knee; keep it, edit it, agree on it\n", path, shown,
+             counted);
+  else complain("%s: the contract of this run: %s, 4 requests in flight, 3 sessions of %s; edit it for another\n", path, shown, counted);
 }
 
 bool profilers_read(const char *tool, const char *names) {
   char word[64], known[200];
   const char *unknown = names != NULL ? profiling_unknown(names, word, sizeof word) : NULL;
   if (unknown == NULL) return true;
-  (void)fprintf(stderr, "lynxbench %s: --profilers: found '%s'; accepted: none by itself, or of these, with commas between: %s\n", tool,
-                unknown, profiling_names(known, sizeof known));
+  complain("lynxbench %s: --profilers: found '%s'; accepted: none by itself, or of these, with commas between: %s\n", tool, unknown,
+           profiling_names(known, sizeof known));
   return false;
 }
 

@@ -22,8 +22,8 @@ bool recording_end(struct recording *recording, const char *path, bool sealed, b
   telling_end(recording->telling);
   if (recording->begun && sealed) {
     good = bundle_entry_add(&recording->pen.file, path, &recording->pen.signer, &index);
-    if (good && !quiet) (void)printf("%s: entry %llu, with the file itself\n", recording->pen.file.address, (unsigned long long)index);
-    if (!good) (void)fprintf(stderr, "next: lynxbench log put %s %s\n", recording->pen.file.address, path);
+    if (good && !quiet) say("%s: entry %llu, with the file itself\n", recording->pen.file.address, (unsigned long long)index);
+    if (!good) complain("next: lynxbench log put %s %s\n", recording->pen.file.address, path);
   }
   run_link_release(&recording->link);
   if (recording->wanted) pen_close(&recording->pen);

@@ -1,3 +1,4 @@
+#include "cli/output.h"
 #include "cli/run_part.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ bool run_part_read(const char *part, const char *start, struct run_part *ret) {
   *ret = (struct run_part){.count = 0};
   if (part == NULL && start == NULL) return true;
   if (part == NULL || start == NULL) {
-    (void)fprintf(stderr, "lynxbench run: --part and --start belong together: which host this is, and when all of them begin\n");
+    complain("lynxbench run: --part and --start belong together: which host this is, and when all of them begin\n");
     return false;
   }
   const char *slash = strchr(part, '/');
@@ -61,16 +62,14 @@ bool run_part_read(const char *part, const char *start, struct run_part *ret) {
                                         : slash != NULL && read_number(part, (size_t)(slash - part), &ret->number) &&
                                               read_number(slash + 1, strlen(slash + 1), &ret->count);
   if (!told || ret->number < 1 || ret->count < ret->number || ret->count > MERGE_PARTS_MAX) {
-    (void)fprintf(
-        stderr,
+    complain(
         "lynxbench run: --part: found '%s'%s; accepted: K/N with 1 <= K <= N <= %d, or auto under a launcher that sets SLURM_PROCID and "
         "SLURM_NTASKS, OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK and PMI_SIZE, or JOB_COMPLETION_INDEX beside LYNXBENCH_PARTS\n",
         part, strcmp(part, "auto") == 0 ? ", and no launcher says which" : "", MERGE_PARTS_MAX);
     return false;
   }
   if (read_start(start, &ret->start_realtime_ns)) return true;
-  (void)fprintf(stderr, "lynxbench run: --start: found '%s'; accepted: a time such as 2026-11-22T03:30:00Z, or @ and seconds since 1970\n",
-                start);
+  complain("lynxbench run: --start: found '%s'; accepted: a time such as 2026-11-22T03:30:00Z, or @ and seconds since 1970\n", start);
   return false;
 }
 

@@ -60,12 +60,13 @@ int schedule_list(const char *folder, bool named, bool json) {
   static const struct root root = {""};
   struct buffer out;
   buffer_init(&out, TEXT_MAX);
+  out.shown = !json;
   struct listing l = {.folder = folder, .json = json, .out = &out};
   json_begin(&l.writer, &out);
   if (l.json) json_open_array(&l.writer);
   if (!root_list(&root, folder, UNITS_SHOWN_MAX, take_unit, &l) && named) { /* the usual one need not be there */
     buffer_release(&out);
-    (void)fprintf(stderr, "lynxbench schedule: --units: found '%s', accepted: a folder of units\n", folder);
+    complain("lynxbench schedule: --units: found '%s', accepted: a folder of units\n", folder);
     return EXIT_WRONG_INPUT;
   }
   if (l.json) {

@@ -1,3 +1,4 @@
+#include "cli/output.h"
 #include "cli/schedule_units.h"
 
 #include <inttypes.h>
@@ -41,8 +42,7 @@ static size_t words_of(const struct schedule_plan *p, char text[3][64], bool sle
 static bool is_plain(const char *text) {
   for (const char *c = text; c != NULL && *c != 0; c++)
     if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-      (void)fprintf(stderr,
-                    "lynxbench schedule: a path or an address has a line end or another control character: it cannot stand in a unit\n");
+      complain("lynxbench schedule: a path or an address has a line end or another control character: it cannot stand in a unit\n");
       return false;
     }
   return true;
@@ -90,15 +90,13 @@ bool schedule_service(const struct schedule_plan *p, struct buffer *out) {
   size_t n = words_of(p, text, false, words);
   if (!are_plain(p)) return false;
   if (text_ends_with(p->working, " ") || text_ends_with(p->working, "\\")) {
-    (void)fprintf(stderr,
-                  "lynxbench schedule: %s: found a folder whose name ends in a space or a backslash, accepted: any other, for systemd\n",
-                  p->working);
+    complain("lynxbench schedule: %s: found a folder whose name ends in a space or a backslash, accepted: any other, for systemd\n",
+             p->working);
     return false;
   }
   if (strpbrk(p->program, "\"'\\") != NULL) {
-    (void)fprintf(stderr,
-                  "lynxbench schedule: %s: found a program whose path has a quote or a backslash, accepted: any other, for systemd\n",
-                  p->program);
+    complain("lynxbench schedule: %s: found a program whose path has a quote or a backslash, accepted: any other, for systemd\n",
+             p->program);
     return false;
   }
   put_mark(p, out);
@@ -177,7 +175,7 @@ bool schedule_kubernetes(const struct schedule_plan *plan, struct buffer *out) {
   struct buffer name;
   if (!are_plain(plan)) return false;
   if (plan->ledger != NULL && strstr(plan->ledger, "://") == NULL) {
-    (void)fprintf(stderr, "lynxbench schedule: --ledger: found the file %s, which no pod has; accepted: an address\n", plan->ledger);
+    complain("lynxbench schedule: --ledger: found the file %s, which no pod has; accepted: an address\n", plan->ledger);
     return false;
   }
   buffer_init(&name, 200);

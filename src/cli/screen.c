@@ -1,3 +1,4 @@
+#include "cli/output.h"
 #include "cli/screen.h"
 
 #include <signal.h>
@@ -31,7 +32,7 @@ void screen_init(struct screen *screen, bool quiet) {
 }
 
 void screen_clear(const struct screen *screen) {
-  if (screen->terminal && !screen->quiet) (void)fprintf(stderr, "\r\033[K");
+  if (screen->terminal && !screen->quiet) complain("\r\033[K");
 }
 
 void screen_show(void *context, const struct run_progress *p) {
@@ -49,18 +50,18 @@ void screen_show(void *context, const struct run_progress *p) {
   if (p->n_sessions > 0) (void)snprintf(of, sizeof of, "/%lld", (long long)p->n_sessions);
   bool plain = p->purpose == PURPOSE_MEASURE || p->purpose == PURPOSE_OBSERVE;
   if (p->rate_per_s > 0 && !plain) (void)snprintf(rate_text, sizeof rate_text, " at %.5g/s", p->rate_per_s);
-  (void)fprintf(stderr, "%s%s%s[%lld%s] %-5s %s%s%-8s%s", screen->terminal ? "\r\033[K" : "", screen->label != NULL ? screen->label : "",
-                screen->label != NULL ? " " : "", (long long)p->session, of, p->precision, plain ? "" : purpose_text(p->purpose),
-                plain ? "" : ": ", p->step, rate_text);
+  complain("%s%s%s[%lld%s] %-5s %s%s%-8s%s", screen->terminal ? text_colors[TEXT_ERASE_LINE] : "",
+           screen->label != NULL ? screen->label : "", screen->label != NULL ? " " : "", (long long)p->session, of, p->precision,
+           plain ? "" : purpose_text(p->purpose), plain ? "" : ": ", p->step, rate_text);
   if (p->total_s > 0) {
     double left = p->total_s - p->elapsed_s;
-    (void)fprintf(stderr, " %5.1f of %.0f s, %5.1f requests/s,", p->elapsed_s, p->total_s, done);
-    if (p->n_tokens > 0) (void)fprintf(stderr, " %7.0f tokens/s,", rate);
-    (void)fprintf(stderr, " %d in flight, %lld failed", p->in_flight, p->n_failed);
+    complain(" %5.1f of %.0f s, %5.1f requests/s,", p->elapsed_s, p->total_s, done);
+    if (p->n_tokens > 0) complain(" %7.0f tokens/s,", rate);
+    complain(" %d in flight, %lld failed", p->in_flight, p->n_failed);
     double all = (left > 0 ? left : 0) + (double)(p->n_sessions - p->session) * p->total_s;
-    if (left > 0 && p->n_sessions > 0) (void)fprintf(stderr, ", %.0f s left of at least %.0f in all", left, all);
+    if (left > 0 && p->n_sessions > 0) complain(", %.0f s left of at least %.0f in all", left, all);
   }
-  if (!screen->terminal) (void)fprintf(stderr, "\n");
+  if (!screen->terminal) complain("\n");
   screen->last_line = time(NULL);
   (void)snprintf(screen->last_step, sizeof screen->last_step, "%s", p->step);
   screen->last_session = p->session;
@@ -71,7 +72,7 @@ void screen_show(void *context, const struct run_progress *p) {
 
 void screen_note(void *context, const char *text) {
   const struct screen *screen = context;
-  (void)fprintf(stderr, "%s%s\n", screen->terminal ? "\r\033[K" : "", text);
+  complain("%s%s\n", screen->terminal ? text_colors[TEXT_ERASE_LINE] : "", text);
 }
 
 char *screen_bundle_name(const struct contract *contract, const char *suffix, char *text, size_t size) {

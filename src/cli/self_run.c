@@ -56,7 +56,7 @@ static int run_child(const char *command, const char *path, const char *const *w
     (void)execv(path, (char *const *)(uintptr_t)words);
     _exit(EXIT_CONDITIONS);
   }
-  if (child < 0) (void)fprintf(stderr, "lynxbench %s: %s cannot be started: %s\n", command, words[0], strerror(errno));
+  if (child < 0) complain("lynxbench %s: %s cannot be started: %s\n", command, words[0], strerror(errno));
   return child < 0 ? EXIT_CONDITIONS : wait_for(child);
 }
 
@@ -82,7 +82,7 @@ int program_run(const char *command, enum program_id program, const char *const 
   const char *all[WORDS_MAX];
   char path[PATH_MAX], why[PATH_MAX + 300];
   if (!program_find(program, &root, NULL, path, why, sizeof why)) {
-    (void)fprintf(stderr, "lynxbench %s: %s\n", command, why);
+    complain("lynxbench %s: %s\n", command, why);
     return EXIT_CONDITIONS;
   }
   with_name(programs[program].name, words, all);

@@ -22,15 +22,15 @@ bool server_url_read(const char *tool, const char *given, char url[SERVER_URL]) 
   size_t n = strlen(given);
   const char *rest = given + (strncasecmp(given, "https", 5) == 0 ? 5 : 4);
   if (n + 8 >= SERVER_URL) {
-    (void)fprintf(stderr, "lynxbench %s: the URL has %zu characters; accepted: up to %d\n", tool, n, SERVER_URL - 8);
+    complain("lynxbench %s: the URL has %zu characters; accepted: up to %d\n", tool, n, SERVER_URL - 8);
     return false;
   }
   (void)snprintf(url, SERVER_URL, "%s%s", rest == given + 5 ? "https" : "http", rest);
   for (n = strlen(url); n > 0 && url[n - 1] == '/'; n--) url[n - 1] = 0;
   if (n > 3 && strcmp(url + n - 3, "/v1") == 0) url[n - 3] = 0; /* as clients of OpenAI's are given it; here routes bring it along */
   if (strpbrk(url, "?#") == NULL && endpoint_parse(url, &endpoint, &error) == LYNX_OK) return true;
-  (void)fprintf(stderr, "lynxbench %s: the URL: %s; accepted: http://HOST:PORT, with a path where the server is below one\n", tool,
-                error.message[0] != 0 ? error.message : "found '?' or '#'");
+  complain("lynxbench %s: the URL: %s; accepted: http://HOST:PORT, with a path where the server is below one\n", tool,
+           error.message[0] != 0 ? error.message : "found '?' or '#'");
   return false;
 }
 
@@ -51,8 +51,8 @@ int server_look(const char *tool, const char *url, const char *model, struct ser
   buffer_init(&page, PAGE_MAX);
   enum lynx_status status = ask(url, routes[0], &page, &code, &error);
   if (status != LYNX_OK) {
-    (void)fprintf(stderr, "lynxbench %s: %s\nnext: is the server up, and is this its address%s?\n", tool, error.message,
-                  strncmp(url, "https:", 6) == 0 ? ", or does it answer without TLS (http://)" : "");
+    complain("lynxbench %s: %s\nnext: is the server up, and is this its address%s?\n", tool, error.message,
+             strncmp(url, "https:", 6) == 0 ? ", or does it answer without TLS (http://)" : "");
     buffer_release(&page);
     return EXIT_EXECUTOR;
   }
@@ -66,19 +66,16 @@ int server_look(const char *tool, const char *url, const char *model, struct ser
     if (ask(url, routes[i], &page, &code, &error) == LYNX_OK && code == 200) ret->ready = routes[i];
   buffer_release(&page);
   if (ret->model[0] == 0 && (models == 401 || models == 403))
-    (void)fprintf(stderr, "lynxbench %s: its /v1/models wants a key (%d); name the model with --model NAME\n", tool, models);
+    complain("lynxbench %s: its /v1/models wants a key (%d); name the model with --model NAME\n", tool, models);
   else if (ret->model[0] == 0 && models != 200)
-    (void)fprintf(
-        stderr,
-        "lynxbench %s: its /v1/models answers with HTTP status %d: is it a server with the OpenAI routes? next: the right address, "
-        "or --model NAME where it has no such list\n",
-        tool, models);
-  else if (ret->model[0] == 0) (void)fprintf(stderr, "lynxbench %s: its /v1/models names no model; say which with --model NAME\n", tool);
+    complain("lynxbench %s: its /v1/models answers with HTTP status %d: is it a server with the OpenAI routes? next: the right address, "
+             "or --model NAME where it has no such list\n",
+             tool, models);
+  else if (ret->model[0] == 0) complain("lynxbench %s: its /v1/models names no model; say which with --model NAME\n", tool);
   else if (ret->ready == NULL)
-    (void)fprintf(stderr,
-                  "lynxbench %s: neither /v1/models nor /health nor / answers 200; name the route that does in a contract "
-                  "(executor.ready_path; `lynxbench init` writes one)\n",
-                  tool);
+    complain("lynxbench %s: neither /v1/models nor /health nor / answers 200; name the route that does in a contract "
+             "(executor.ready_path; `lynxbench init` writes one)\n",
+             tool);
   return ret->model[0] != 0 && ret->ready != NULL ? EXIT_HOLDS : EXIT_EXECUTOR;
 }
 

@@ -10,7 +10,7 @@ bool standing_file_read(const char *option, const struct bundle_file *file, stru
   *ret_known = false;
   *ret = (struct standing){.recorded = false};
   if (address == NULL) return true;
-  if (!ledger_file_open(address, false, &ledger)) return false;
+  if (!ledger_file_open(address, LEDGER_READS, &ledger)) return false;
   struct lynx_error error = {0};
   *ret_known = bundle_standing(ledger.ledger, file->bundle, &file->result, ret, &error) == LYNX_OK;
   if (!*ret_known) (void)report_error(&error);

@@ -49,10 +49,9 @@ static bool ask_the_same(const struct swapping *c, const char *path) {
     if (differs == NULL && !json_equal(value, json_object_get(other, key))) differs = key;
   }
   if (differs != NULL)
-    (void)fprintf(stderr,
-                  "lynxbench %s: %s: %s: differs from %s; accepted: two contracts that are alike but for executor.start: the same "
-                  "load, asked of the same address, of two executors\n",
-                  c->tool, path, differs, c->path_a);
+    complain("lynxbench %s: %s: %s: differs from %s; accepted: two contracts that are alike but for executor.start: the same "
+             "load, asked of the same address, of two executors\n",
+             c->tool, path, differs, c->path_a);
   json_decref(one);
   json_decref(other);
   return differs == NULL;
@@ -60,7 +59,7 @@ static bool ask_the_same(const struct swapping *c, const char *path) {
 
 static bool starts(const struct swapping *c, const struct contract *contract, const char *path) {
   if (contract_states(contract, "executor.start")) return true;
-  (void)fprintf(stderr, "lynxbench %s: %s: executor.start: missing; required: the command that starts this executor\n", c->tool, path);
+  complain("lynxbench %s: %s: executor.start: missing; required: the command that starts this executor\n", c->tool, path);
   return false;
 }
 
@@ -99,10 +98,9 @@ static enum lynx_status find_last(void *context, const struct bundle_session *s)
 }
 
 static int cannot_resume(const struct swapping *c, const char *why) {
-  (void)fprintf(stderr,
-                "lynxbench %s: --resume %s: %s; accepted: a bundle that `lynxbench %s` wrote of the same contracts, or the same plan, and "
-                "that ended too early\n",
-                c->tool, c->resume, why, c->tool);
+  complain("lynxbench %s: --resume %s: %s; accepted: a bundle that `lynxbench %s` wrote of the same contracts, or the same plan, and "
+           "that ended too early\n",
+           c->tool, c->resume, why, c->tool);
   return EXIT_WRONG_INPUT;
 }
 
@@ -144,8 +142,7 @@ int swapping_open(struct swapping *c) {
   c->p = (struct perturbation){.tool = c->tool, .path = c->path_a, .out = c->out, .perturbers = none, .n_looks = 1, .contracts_only = true};
   for (int i = 0; i < 2; i++)
     if (paths[i] != NULL && bundle_is(paths[i])) {
-      (void)fprintf(stderr, "lynxbench %s: %s: found a bundle; accepted: two contracts of your own that start their executors\n", c->tool,
-                    paths[i]);
+      complain("lynxbench %s: %s: found a bundle; accepted: two contracts of your own that start their executors\n", c->tool, paths[i]);
       return EXIT_WRONG_INPUT;
     }
   int code = read_sides(c);
@@ -164,8 +161,8 @@ void swapping_close(struct swapping *c) {
 
 static bool read_duration(const struct swapping *c, const char *flag, const char *text, int64_t least, int64_t *ret) {
   if (number_duration(text, strlen(text), ret) && *ret >= least && *ret <= 30 * 86400 * SECOND) return true;
-  (void)fprintf(stderr, "lynxbench %s: --%s: found '%s'; accepted: a duration from %lld s to 30 days, such as 30min\n", c->tool, flag, text,
-                (long long)(least / SECOND));
+  complain("lynxbench %s: --%s: found '%s'; accepted: a duration from %lld s to 30 days, such as 30min\n", c->tool, flag, text,
+           (long long)(least / SECOND));
   return false;
 }
 
@@ -181,13 +178,13 @@ int swapping_plan(struct swapping *c, int64_t n_sessions) {
     c->p.counted_ns = wanted > SECOND ? wanted : SECOND;
     int64_t warm = m->warm_up_ns < c->p.counted_ns / 3 ? m->warm_up_ns : c->p.counted_ns / 3;
     c->p.warm_up_ns = warm > SECOND / 5 ? warm : SECOND / 5;
-  } else (void)fprintf(stderr, "%s: resumed behind its %lld sessions\n", c->resume, (long long)c->n_earlier);
+  } else complain("%s: resumed behind its %lld sessions\n", c->resume, (long long)c->n_earlier);
   bool short_one = c->whole_ns < 120 * SECOND;
-  (void)fprintf(stderr, "%s: at most %.0f %s, sessions of %.2g s and %.2g s of warm-up; %zu fact%s:\n", c->p.out,
-                (double)c->whole_ns / (short_one ? 1e9 : 60e9), short_one ? "s" : "min", (double)c->p.counted_ns / 1e9,
-                (double)c->p.warm_up_ns / 1e9, c->swaps.n, c->swaps.n == 1 ? "" : "s");
+  complain("%s: at most %.0f %s, sessions of %.2g s and %.2g s of warm-up; %zu fact%s:\n", c->p.out,
+           (double)c->whole_ns / (short_one ? 1e9 : 60e9), short_one ? "s" : "min", (double)c->p.counted_ns / 1e9,
+           (double)c->p.warm_up_ns / 1e9, c->swaps.n, c->swaps.n == 1 ? "" : "s");
   for (size_t i = 0; i < c->swaps.n; i++)
-    (void)fprintf(stderr, "  %2zu %s: %s to %s\n", i + 1, c->swaps.items[i].name, c->swaps.items[i].a, c->swaps.items[i].b);
+    complain("  %2zu %s: %s to %s\n", i + 1, c->swaps.items[i].name, c->swaps.items[i].a, c->swaps.items[i].b);
   return EXIT_HOLDS;
 }
 
@@ -225,12 +222,12 @@ static void tell_session(const struct swapping *c, const struct session_response
   if (c->quiet) return;
   uint64_t all = ((uint64_t)1 << c->swaps.n) - 1;
   mixture_target(c->facts, target);
-  (void)fprintf(stderr, "round %lld: %s: %.4g %s\n", (long long)c->round + 1,
-                c->facts == 0     ? "A"
-                : c->facts == all ? "B"
-                                  : target,
-                mixture_level(response->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT, figure),
-                response->open_load ? "s (E2E p50)" : "/s");
+  complain("round %lld: %s: %.4g %s\n", (long long)c->round + 1,
+           c->facts == 0     ? "A"
+           : c->facts == all ? "B"
+                             : target,
+           mixture_level(response->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT, figure),
+           response->open_load ? "s (E2E p50)" : "/s");
 }
 
 /* Its figure; false: it did not run, or answered nothing. */
@@ -264,8 +261,8 @@ static bool measured_before(struct swapping *c, uint64_t facts, int64_t round, s
   *ret_measured = mixtures_next(&c->again, facts, round, ret);
   c->number = (int64_t)c->again.at;
   if (*ret_measured == MEASURED_NO_MORE)
-    (void)fprintf(stderr, "lynxbench %s: --resume %s: its session %lld is not the one that this plan asks for: nothing more is run\n",
-                  c->tool, c->resume, (long long)c->number);
+    complain("lynxbench %s: --resume %s: its session %lld is not the one that this plan asks for: nothing more is run\n", c->tool,
+             c->resume, (long long)c->number);
   return true;
 }
 
@@ -341,7 +338,6 @@ int swapping_show(const struct swapping *c, int code, int (*show)(const char *pa
                   const struct arguments *arguments) {
   if (code != EXIT_HOLDS && code != EXIT_INTERRUPTED) return code;
   int shown = show(c->p.out, arguments);
-  (void)fprintf(stderr, "%s: the bundle; `lynxbench %s %s` shows it again; it supports no claim about the executor\n", c->p.out, c->tool,
-                c->p.out);
+  complain("%s: the bundle; `lynxbench %s %s` shows it again; it supports no claim about the executor\n", c->p.out, c->tool, c->p.out);
   return code == EXIT_HOLDS ? shown : code;
 }

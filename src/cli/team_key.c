@@ -112,8 +112,7 @@ static bool put_file(const char *path, const char *text, size_t length, bool *re
   int why = file_create_private(path, text, length);
   *ret_exists = why == EEXIST;
   if (why != 0)
-    (void)fprintf(stderr, "lynxbench: %s: %s\n", path,
-                  *ret_exists ? "the file exists; a key is never overwritten: name another place" : strerror(why));
+    complain("lynxbench: %s: %s\n", path, *ret_exists ? "the file exists; a key is never overwritten: name another place" : strerror(why));
   return why == 0;
 }
 
@@ -162,9 +161,8 @@ bool team_key_load(const char *path, struct signer *ret) {
   explicit_bzero(passphrase, sizeof passphrase);
   if (!good || note_name_valid(ret->name)) return good;
   char safe[NOTE_NAME_MAX + 1];
-  (void)fprintf(
-      stderr, "lynxbench: %s: its team is '%s': letters, digits and . _ - / are accepted; `lynxbench key TEAM` makes a key with its name\n",
-      path, text_sanitise(safe, sizeof safe, ret->name, strlen(ret->name)));
+  complain("lynxbench: %s: its team is '%s': letters, digits and . _ - / are accepted; `lynxbench key TEAM` makes a key with its name\n",
+           path, text_sanitise(safe, sizeof safe, ret->name, strlen(ret->name)));
   signing_key_release(ret->key);
   return false;
 }
@@ -172,7 +170,7 @@ bool team_key_load(const char *path, struct signer *ret) {
 bool team_key_wanted(const char *path, const char *command, struct signer *ret) {
   if (path == NULL) path = getenv("LYNXBENCH_KEY");
   if (path != NULL && path[0] != 0) return team_key_load(path, ret);
-  (void)fprintf(stderr, "lynxbench %s: a team's key is needed: --key FILE, or LYNXBENCH_KEY; `lynxbench key TEAM` makes one\n", command);
+  complain("lynxbench %s: a team's key is needed: --key FILE, or LYNXBENCH_KEY; `lynxbench key TEAM` makes one\n", command);
   return false;
 }
 

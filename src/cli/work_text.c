@@ -55,6 +55,7 @@ bool work_is_wanted(const struct work_filter *filter, const struct work_item *it
 
 void work_text(const struct board *b, const struct work_list *list, const struct work_filter *filter, struct buffer *out) {
   size_t n = 0;
+  out->shown = true;
   (void)buffer_printf(out, "%s: %zu finding%s", b->address, list->n_items, list->n_items == 1 ? "" : "s");
   for (size_t s = 0; s < WORK_STATES; s++)
     if (list->n[s] > 0) (void)buffer_printf(out, ", %zu %s", list->n[s], work_state_text((enum work_state)s));

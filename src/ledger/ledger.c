@@ -324,7 +324,8 @@ static enum lynx_status read_tree(struct ledger *l, const struct checkpoint *che
 /* Whose key signs checkpoints is what the first policy says. */
 enum lynx_status ledger_refresh(struct ledger *ledger, struct lynx_error *error) {
   struct checkpoint checkpoint;
-  enum lynx_status status = ledger->n_history == 0 ? read_policy(ledger, 1, error) : LYNX_OK;
+  enum lynx_status status = ledger->store->table->renew(ledger->store, error);
+  if (status == LYNX_OK && ledger->n_history == 0) status = read_policy(ledger, 1, error);
   if (status != LYNX_OK) ledger->n_history = 0;
   if (status == LYNX_OK) status = ledger_checkpoint(ledger, NULL, &checkpoint, error);
   if (status != LYNX_OK || (ledger->has_edge && checkpoint.size == ledger->edge.size)) return status;
@@ -356,11 +357,11 @@ static enum lynx_status check_log_key(const struct ledger *l, struct lynx_error 
   return lynx_fail(error, LYNX_INPUT, "the log key at hand is not this ledger's (%s)", l->policy.log.name);
 }
 
-enum lynx_status ledger_open(const char *address, const struct signing_key *log_key, struct ledger **ret, struct lynx_error *error) {
+enum lynx_status ledger_open(const char *address, enum store_access access, const struct signing_key *log_key, struct ledger **ret,
+                             struct lynx_error *error) {
   struct ledger *l = xalloc(1, sizeof *l);
   l->log_key = log_key;
-  enum lynx_status status = store_open(address, false, &l->store, error);
-  if (status == LYNX_OK) status = ledger_upgrade(l, error);
+  enum lynx_status status = store_open(address, access, &l->store, error);
   if (status == LYNX_OK) status = ledger_refresh(l, error);
   if (status == LYNX_OK) status = check_log_key(l, error);
   if (status == LYNX_OK) *ret = l;
@@ -568,7 +569,7 @@ enum lynx_status ledger_create(const char *address, const struct ledger_start *s
   policy_entry(&policy, &entry);
   if (status == LYNX_OK) status = entry_sign(&entry, NULL, start->admin, &envelope, error);
   const struct bytes bytes = {envelope.data, envelope.length};
-  if (status == LYNX_OK) status = store_open(address, true, &l->store, error);
+  if (status == LYNX_OK) status = store_open(address, STORE_CREATE, &l->store, error);
   if (status == LYNX_OK) status = add_in_transaction(l, false, &bytes, 1, &index, error);
   buffer_release(&envelope);
   ledger_close(l);

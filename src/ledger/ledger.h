@@ -30,8 +30,8 @@ struct ledger_start {
 };
 enum lynx_status ledger_create(const char *address, const struct ledger_start *start, struct lynx_error *error) LYNX_MUST_CHECK;
 
-/* log_key NULL: to read. */
-enum lynx_status ledger_open(const char *address, const struct signing_key *log_key, struct ledger **ret,
+/* log_key NULL: nothing is added. */
+enum lynx_status ledger_open(const char *address, enum store_access access, const struct signing_key *log_key, struct ledger **ret,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 /* After somebody else wrote to it. */
 enum lynx_status ledger_refresh(struct ledger *ledger, struct lynx_error *error) LYNX_MUST_CHECK;

@@ -71,9 +71,9 @@ enum lynx_status ledger_copy(const char *address, const struct ledger_copy *copy
   enum lynx_status status = note_parse(copy->note, &note, error);
   if (status == LYNX_OK) status = checkpoint_parse(note.text, &checkpoint, error);
   if (status == LYNX_OK) {
-    status = store_open(address, false, &l->store, &none);
+    status = store_open(address, STORE_WRITE, &l->store, &none);
     bool begun = status != LYNX_NOT_FOUND;
-    if (!begun) status = store_open(address, true, &l->store, error);
+    if (!begun) status = store_open(address, STORE_CREATE, &l->store, error);
     else if (status != LYNX_OK) *error = none;
     if (status == LYNX_OK) status = l->store->table->begin(l->store, error);
     if (status == LYNX_OK) {

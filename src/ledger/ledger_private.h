@@ -87,8 +87,6 @@ enum lynx_status ledger_sign_checkpoint(struct ledger *l, struct lynx_error *err
 
 /* The intent that a bundle's entry says it answers; NULL: none. */
 const char *ledger_intent_of(const struct statement *statement);
-/* A ledger of the format before becomes one of this: its index of runs is made from its entries, all of it or nothing. */
-enum lynx_status ledger_upgrade(struct ledger *l, struct lynx_error *error) LYNX_MUST_CHECK;
 /* Where an entry is in the index of runs: by its contract, then by the intent that it answers. Returns how many. */
 size_t ledger_run_keys(const struct statement *statement, uint64_t index, struct ledger_key ret[2]);
 enum lynx_status ledger_put_run(struct ledger *l, const struct statement *statement, uint64_t index,

@@ -76,54 +76,6 @@ enum lynx_status ledger_put_run(struct ledger *l, const struct statement *statem
   return n > 1 && status == LYNX_OK ? ledger_append(l, STORE_RUN, &keys[1], (struct bytes){"", 0}, error) : status;
 }
 
-/* --- of an older ledger --- */
-
-struct filling {
-  struct ledger *ledger;
-  enum lynx_status status;
-  struct lynx_error *error;
-};
-
-static bool fill_entry(void *context, struct bytes key, struct bytes value) {
-  struct filling *f = context;
-  struct arena arena = {0};
-  struct envelope envelope;
-  struct statement statement = {.whole = NULL};
-  if (key.length != INDEX_BYTES) return true; /* what does not belong there is the audit's matter */
-  f->status = envelope_parse(value, &arena, &envelope, f->error);
-  if (f->status == LYNX_OK) f->status = statement_parse(&envelope, &arena, &statement, f->error);
-  if (f->status == LYNX_OK) f->status = ledger_put_run(f->ledger, &statement, ledger_key_number(key, 0, INDEX_BYTES), f->error);
-  statement_release(&statement);
-  arena_release(&arena);
-  return f->status == LYNX_OK;
-}
-
-/* In a transaction. */
-static enum lynx_status fill(struct ledger *l, struct lynx_error *error) {
-  const struct store_table *table = l->store->table;
-  struct filling f = {l, LYNX_OK, error};
-  const struct store_range range = {.space = STORE_ENTRY};
-  int format;
-  enum lynx_status status = table->format(l->store, &format, error);
-  if (status != LYNX_OK || format == STORE_FORMAT) return status; /* somebody else was first */
-  status = table->list(l->store, &range, fill_entry, &f, error);
-  if (status == LYNX_OK) status = f.status;
-  return status == LYNX_OK ? table->upgraded(l->store, error) : status;
-}
-
-enum lynx_status ledger_upgrade(struct ledger *l, struct lynx_error *error) {
-  const struct store_table *table = l->store->table;
-  int format;
-  enum lynx_status status = table->format(l->store, &format, error);
-  if (status != LYNX_OK || format == STORE_FORMAT) return status;
-  status = table->begin(l->store, error);
-  if (status != LYNX_OK) return status;
-  status = fill(l, error);
-  if (status == LYNX_OK) return table->commit(l->store, error);
-  table->abort(l->store);
-  return status;
-}
-
 /* --- read --- */
 
 /* False: it is an intent's, or was altered. */

@@ -23,10 +23,12 @@ enum store_space {
   STORE_SPACES
 };
 
-/* Format 2 has STORE_RUN. */
-enum { STORE_FORMAT = 2, STORE_FORMAT_BEFORE = 1, STORE_ABI = 3, STORE_KEY_MAX = 64, STORE_VALUE_MAX = 1 << 20 };
+enum { STORE_FORMAT = 2, STORE_ABI = 4, STORE_KEY_MAX = 64, STORE_VALUE_MAX = 1 << 20 };
 
 struct store;
+
+/* A reader changes nothing: not the store, and not what lies beside it. */
+enum store_access { STORE_READ, STORE_WRITE, STORE_CREATE };
 
 /* false: enough. key and value live until it returns. */
 typedef bool store_visit(void *context, struct bytes key, struct bytes value);
@@ -50,7 +52,7 @@ void store_bounds_from(struct store_bounds *bounds, bool backwards, struct bytes
 struct store_table {
   unsigned abi;
   const char *name, *summary, *scheme; /* how its addresses begin; "": a path */
-  enum lynx_status (*open)(const char *address, bool create, struct store **ret, struct lynx_error *error);
+  enum lynx_status (*open)(const char *address, enum store_access access, struct store **ret, struct lynx_error *error);
   /* What is read from here to abort is as of one moment, whatever others write meanwhile. */
   enum lynx_status (*snapshot)(struct store *store, struct lynx_error *error);
   enum lynx_status (*begin)(struct store *store, struct lynx_error *error);
@@ -60,10 +62,8 @@ struct store_table {
   enum lynx_status (*get)(struct store *store, enum store_space space, struct bytes key, struct buffer *ret, struct lynx_error *error);
   enum lynx_status (*list)(struct store *store, const struct store_range *range, store_visit *visit, void *context,
                            struct lynx_error *error);
-  /* Of a store of the format before, whose spaces are there and lack what only the newer one holds: which format it has now; in a
-   * transaction, says that it is of the newer one. */
-  enum lynx_status (*format)(struct store *store, int *ret, struct lynx_error *error);
-  enum lynx_status (*upgraded)(struct store *store, struct lynx_error *error);
+  /* What others wrote since is seen from here on; in a transaction, nothing. */
+  enum lynx_status (*renew)(struct store *store, struct lynx_error *error);
   void (*close)(struct store *store); /* accepts NULL */
 };
 
@@ -73,6 +73,6 @@ struct store {
 };
 
 extern const struct store_table *const stores[]; /* ends in NULL */
-enum lynx_status store_open(const char *address, bool create, struct store **ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status store_open(const char *address, enum store_access access, struct store **ret, struct lynx_error *error) LYNX_MUST_CHECK;
 
 #endif

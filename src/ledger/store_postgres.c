@@ -176,30 +176,10 @@ static enum lynx_status read_format(struct postgres_store *s, int *ret, struct l
   return status;
 }
 
-/* What the format before lacks, still empty; unless somebody else was first. */
-static enum lynx_status add_tables(struct postgres_store *s, struct lynx_error *error) {
-  char sql[100];
-  (void)snprintf(sql, sizeof sql, "BEGIN; SELECT pg_advisory_xact_lock(%d)", LOCK);
-  enum lynx_status status = execute(s, sql, error);
-  PGresult *result = status == LYNX_OK ? PQexec(s->connection, "SELECT to_regclass('lynxbench.run') IS NOT NULL") : NULL;
-  if (status == LYNX_OK && PQresultStatus(result) != PGRES_TUPLES_OK) status = fail(s, result, error, "its tables");
-  bool there = status == LYNX_OK && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
-  PQclear(result);
-  if (status == LYNX_OK && !there) status = make_table(s, names[STORE_RUN], error);
-  if (status == LYNX_OK) return execute(s, "COMMIT", error);
-  struct lynx_error ignored = {0};
-  (void)execute(s, "ROLLBACK", &ignored); /* nothing is kept either way */
-  return status;
-}
-
-static enum lynx_status postgres_format(struct store *store, int *ret, struct lynx_error *error) {
-  return read_format((struct postgres_store *)store, ret, error);
-}
-
-static enum lynx_status postgres_upgraded(struct store *store, struct lynx_error *error) {
-  char sql[80];
-  (void)snprintf(sql, sizeof sql, "UPDATE lynxbench.format SET version=%d", STORE_FORMAT);
-  return execute((struct postgres_store *)store, sql, error);
+/* Each statement outside of a transaction is as of its own moment. */
+static enum lynx_status postgres_renew(struct store *store, struct lynx_error *error) {
+  (void)store, (void)error;
+  return LYNX_OK;
 }
 
 static void no_notice(void *context, const char *message) {
@@ -238,25 +218,25 @@ static enum lynx_status execute_first(struct postgres_store *s, const char *sql,
   return status;
 }
 
-static enum lynx_status postgres_open(const char *address, bool create, struct store **ret, struct lynx_error *error) {
+static enum lynx_status postgres_open(const char *address, enum store_access access, struct store **ret, struct lynx_error *error) {
   struct postgres_store *s = xalloc(1, sizeof *s);
   int format = 0;
+  bool create = access == STORE_CREATE;
   s->store.table = &store_postgres;
   s->connection = connect_to(address);
   enum lynx_status status = LYNX_OK;
   if (PQstatus(s->connection) != CONNECTION_OK) status = fail(s, NULL, error, "cannot be reached");
   (void)PQsetNoticeProcessor(s->connection, no_notice, NULL);
   if (status == LYNX_OK) status = execute(s, settings, error);
+  if (status == LYNX_OK && access == STORE_READ) status = execute(s, "SET default_transaction_read_only=on", error);
   if (status == LYNX_OK) status = read_format(s, &format, error);
   if (status == LYNX_OK && create && format != 0)
     status = lynx_fail(error, LYNX_INPUT, "there is a ledger in this database; a ledger is never overwritten: name another");
   if (status == LYNX_OK && create) status = make_tables(s, error);
   if (status == LYNX_OK && !create && format == 0)
     status = lynx_fail(error, LYNX_NOT_FOUND, "there is no ledger in this database; `lynxbench log create` makes one");
-  if (status == LYNX_OK && !create && format != STORE_FORMAT && format != STORE_FORMAT_BEFORE)
-    status = lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %d; this lynxbench reads formats %d and %d", format,
-                       STORE_FORMAT_BEFORE, STORE_FORMAT);
-  if (status == LYNX_OK && !create && format == STORE_FORMAT_BEFORE) status = add_tables(s, error);
+  if (status == LYNX_OK && !create && format != STORE_FORMAT)
+    status = lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %d; this lynxbench reads format %d", format, STORE_FORMAT);
   if (status == LYNX_OK) *ret = &s->store;
   else postgres_close(&s->store);
   return status;
@@ -399,6 +379,5 @@ const struct store_table store_postgres = {.abi = STORE_ABI,
                                            .abort = postgres_abort,
                                            .get = postgres_get,
                                            .list = postgres_list,
-                                           .format = postgres_format,
-                                           .upgraded = postgres_upgraded,
+                                           .renew = postgres_renew,
                                            .close = postgres_close};

@@ -5,13 +5,26 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <errno.h>
+#include <limits.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/sidecar.h"
 #include "ledger/store.h"
 
-enum { APPLICATION_ID = 0x4c594e4c /* "LYNL" */, WAIT_MS = 60000 };
+enum {
+  APPLICATION_ID = 0x4c594e4c /* "LYNL" */,
+  WAIT_MS = 60000,
+  READER_WAIT_MS = 10000,
+  LOG_ALONE_MS = 1000,
+  LOG_LOOK_MS = 20,
+  CLOSE_LOOKS = 5
+};
+enum { LOG_PAGES = 1000, LOG_PAGES_MOST = 8192 }; /* of 4 KiB */
 
 /* Values of some kilobytes lie better in tables with rows of their own; hashes and mentions in the key's tree. */
 #define TABLE(name, rest) "CREATE TABLE " name "(key BLOB PRIMARY KEY NOT NULL,value BLOB NOT NULL)" rest
@@ -19,12 +32,18 @@ enum { APPLICATION_ID = 0x4c594e4c /* "LYNL" */, WAIT_MS = 60000 };
   "CREATE TRIGGER " name "_kept BEFORE UPDATE ON " name " BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END",                      \
       "CREATE TRIGGER " name "_stays BEFORE DELETE ON " name " BEGIN SELECT RAISE(ABORT,'a ledger is only added to');END"
 
-static const char *const schema[] = {TABLE("entry", ""), TABLE("hash", " WITHOUT ROWID"), TABLE("mention", " WITHOUT ROWID"),
-                                     TABLE("checkpoint", ""), TABLE("blob", ""), GUARD("entry"), GUARD("hash"), GUARD("mention"),
-                                     GUARD("checkpoint"), GUARD("blob"),
-                                     /* since format 2 */
-                                     TABLE("run", ""), GUARD("run")};
-enum { SCHEMA_BEFORE = 15 }; /* of it, in the format before */
+static const char *const schema[] = {TABLE("entry", ""),
+                                     TABLE("hash", " WITHOUT ROWID"),
+                                     TABLE("mention", " WITHOUT ROWID"),
+                                     TABLE("checkpoint", ""),
+                                     TABLE("blob", ""),
+                                     GUARD("entry"),
+                                     GUARD("hash"),
+                                     GUARD("mention"),
+                                     GUARD("checkpoint"),
+                                     GUARD("blob"),
+                                     TABLE("run", ""),
+                                     GUARD("run")};
 static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "checkpoint", "blob", "run"};
 
 extern const struct store_table store_sqlite;
@@ -34,7 +53,12 @@ struct sqlite_store {
   sqlite3 *db;
   sqlite3_stmt *insert[STORE_SPACES], *find[STORE_SPACES];
   bool in_transaction;
-  char path[512];
+  enum store_access access;
+  char path[PATH_MAX]; /* without links: what lies beside it is looked for where SQLite does */
+  /* Of a reader that found no writer at work, and holds the file as one that nobody changes. */
+  bool immutable;
+  struct stat seen;
+  int folder_fd; /* of the file's folder; -1: none. Who reads the file alone holds a shared lock of it: see checkpoint */
 };
 
 static enum lynx_status sql_fail(struct sqlite_store *s, struct lynx_error *error, const char *doing) {
@@ -48,7 +72,7 @@ static enum lynx_status sql_fail(struct sqlite_store *s, struct lynx_error *erro
                    : disk                    ? LYNX_MACHINE
                                              : LYNX_IO,
                    "%s: %s%s", doing, sqlite3_errmsg(s->db),
-                   code == SQLITE_BUSY   ? ": another writer held it for a minute"
+                   code == SQLITE_BUSY   ? ": others held it all the while"
                    : code == SQLITE_FULL ? ": make room and do it again"
                                          : "");
 }
@@ -57,14 +81,49 @@ static enum lynx_status execute(struct sqlite_store *s, const char *sql, struct 
   return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? LYNX_OK : sql_fail(s, error, "the ledger");
 }
 
-static void sqlite_close(struct store *store) {
-  struct sqlite_store *s = (struct sqlite_store *)store;
-  if (s == NULL) return;
+/* --- the log of what was added --- */
+
+/* Only a checkpoint writes into the file itself: what the log holds. It waits for another time where somebody reads the file alone, which
+ * the lock of the folder says: SQLite's own locks need files beside it, and a reader makes none. (A lock of the file would not do: closing a
+ * second descriptor of it gives up SQLite's.) */
+static bool checkpoint_allowed(const struct sqlite_store *s) {
+  return s->access != STORE_READ && s->folder_fd >= 0 && flock(s->folder_fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static int take_log_in(void *context, sqlite3 *db, const char *name, int n_pages) {
+  const struct sqlite_store *s = context;
+  if (n_pages < LOG_PAGES || !checkpoint_allowed(s)) return SQLITE_OK;
+  /* A long log is cut off too, or it keeps the length of the largest upload. */
+  (void)sqlite3_wal_checkpoint_v2(db, name, n_pages < LOG_PAGES_MOST ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE, NULL,
+                                  NULL); /* what is not taken in now is the next time */
+  (void)flock(s->folder_fd, LOCK_UN);
+  return SQLITE_OK;
+}
+
+static void close_file(struct sqlite_store *s) {
   for (int i = 0; i < STORE_SPACES; i++) {
     (void)sqlite3_finalize(s->insert[i]); /* errors were reported by the step */
     (void)sqlite3_finalize(s->find[i]);
+    s->insert[i] = s->find[i] = NULL;
   }
+  bool allowed = checkpoint_allowed(s);
+  /* Looks are short: a ledger that is one file again can be copied. */
+  for (int k = 0; k < CLOSE_LOOKS && !allowed && s->access != STORE_READ; k++) {
+    const struct timespec look = {.tv_nsec = LOG_LOOK_MS * 1000000L};
+    (void)nanosleep(&look, NULL);
+    allowed = checkpoint_allowed(s);
+  }
+  if (s->db != NULL && !allowed) (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
   (void)sqlite3_close(s->db);
+  if (s->folder_fd >= 0) (void)close(s->folder_fd); /* and its lock */
+  s->db = NULL;
+  s->folder_fd = -1;
+}
+
+static void sqlite_close(struct store *store) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  if (s == NULL) return;
+  close_file(s);
   free(s);
 }
 
@@ -86,29 +145,21 @@ static int64_t pragma(struct sqlite_store *s, const char *sql) {
   return value;
 }
 
-/* What the format before lacks, still empty. */
-static enum lynx_status add_tables(struct sqlite_store *s, struct lynx_error *error) {
-  enum lynx_status status = execute(s, "BEGIN IMMEDIATE", error);
-  for (size_t i = SCHEMA_BEFORE; i < LYNX_COUNT(schema) && status == LYNX_OK; i++) status = execute(s, schema[i], error);
-  if (status == LYNX_OK) status = execute(s, "COMMIT", error);
-  if (status != LYNX_OK) (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* nothing is kept either way */
-  return status;
-}
-
 /* Whatever is in the file's schema runs when the file is used: only ours may be. */
 static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *error) {
   sqlite3_stmt *statement = NULL;
   size_t n_found = 0, n_other = 0;
   lynx_error_at(error, s->path, 0, NULL);
-  if (pragma(s, "PRAGMA page_count") == 0)
+  int64_t n_pages = pragma(s, "PRAGMA page_count");
+  if (n_pages < 0) return sql_fail(s, error, "cannot be read");
+  if (n_pages == 0)
     return lynx_fail(error, LYNX_INPUT,
                      "empty: a ledger's making was cut short; remove it and its .key, and `lynxbench log create` it again");
   if (pragma(s, "PRAGMA application_id") != APPLICATION_ID)
     return lynx_fail(error, LYNX_INPUT, "not a ledger; `lynxbench log create LEDGER --key TEAM.key` makes one");
   int64_t format = pragma(s, "PRAGMA user_version");
-  if (format != STORE_FORMAT && format != STORE_FORMAT_BEFORE)
-    return lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %lld; this lynxbench reads formats %d and %d", (long long)format,
-                     STORE_FORMAT_BEFORE, STORE_FORMAT);
+  if (format != STORE_FORMAT)
+    return lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %lld; this lynxbench reads format %d", (long long)format, STORE_FORMAT);
   if (sqlite3_prepare_v2(s->db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", -1, &statement, NULL) != SQLITE_OK)
     return sql_fail(s, error, "its schema");
   while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -119,7 +170,6 @@ static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *
   }
   (void)sqlite3_finalize(statement);
   if (n_found == LYNX_COUNT(schema) && n_other == 0) return LYNX_OK;
-  if (format == STORE_FORMAT_BEFORE && n_found == SCHEMA_BEFORE && n_other == 0) return add_tables(s, error);
   return lynx_fail(error, LYNX_INPUT, "its tables were altered: %zu of %zu are as they should be, %zu are others", n_found,
                    LYNX_COUNT(schema), n_other);
 }
@@ -159,29 +209,121 @@ static enum lynx_status make_file(const char *path, struct lynx_error *error) {
   return status;
 }
 
-static enum lynx_status sqlite_open(const char *address, bool create, struct store **ret, struct lynx_error *error) {
-  lynx_error_at(error, address, 0, NULL);
-  if (create && make_file(address, error) != LYNX_OK) return error->status;
-  if (access(address, F_OK) != 0) return lynx_fail(error, LYNX_NOT_FOUND, "there is no such ledger; `lynxbench log create` makes one");
-  if (sidecar_refuse_journal(address, error) != LYNX_OK) return error->status;
+/* --- opening --- */
+
+/* How a reader opens it. Beside a ledger that somebody writes to lie its log and the index of that: they are read, with locks and without a
+ * change. Where nobody does there is neither, and the file is read as it is: SQLite would make both otherwise, and fold a log that it finds
+ * into the file. */
+static enum lynx_status reader_uri(struct sqlite_store *s, char *uri, size_t size, struct lynx_error *error) {
+  const struct timespec look = {.tv_nsec = LOG_LOOK_MS * 1000000L};
+  enum sidecar_log log = SIDECAR_LOG_ALONE;
+  bool held = false;
+  /* Not at once where the last writer is just taking the log in. */
+  for (int waited_ms = 0; (log == SIDECAR_LOG_ALONE || (log == SIDECAR_LOG_NONE && !held)) && waited_ms < LOG_ALONE_MS;
+       waited_ms += LOG_LOOK_MS) {
+    if (waited_ms > 0) (void)nanosleep(&look, NULL);
+    held = held || s->folder_fd < 0 || flock(s->folder_fd, LOCK_SH | LOCK_NB) == 0;
+    log = sidecar_log_of(s->path);
+  }
+  if (log == SIDECAR_LOG_NONE && !held) return lynx_fail(error, LYNX_IO, "its folder is locked by another process all the while");
+  if (log == SIDECAR_LOG_SHARED) (void)flock(s->folder_fd, LOCK_UN);
+  if (log == SIDECAR_LOG_ALONE)
+    return lynx_fail(
+        error, LYNX_INPUT,
+        "found %.200s-wal beside it, and no writer: reading it would change the ledger. Accepted: the file alone. Where the log "
+        "is your own, any command that adds to the ledger takes it in; else look where it comes from, and take it away",
+        s->path);
+  s->immutable = log == SIDECAR_LOG_NONE;
+  sidecar_uri(s->path, s->immutable ? "mode=ro&immutable=1" : "mode=ro&readonly_shm=1", uri, size);
+  return stat(s->path, &s->seen) == 0 ? LYNX_OK : lynx_fail(error, LYNX_IO, "%s", strerror(errno));
+}
+
+static enum lynx_status open_folder(struct sqlite_store *s, struct lynx_error *error) {
+  char folder[PATH_MAX];
+  (void)snprintf(folder, sizeof folder, "%s", s->path);
+  char *slash = strrchr(folder, '/');
+  slash[slash == folder] = 0; /* the path is absolute */
+  s->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  /* Who may not list it reads the file without that lock. */
+  return s->folder_fd >= 0 || (errno == EACCES && s->access == STORE_READ)
+             ? LYNX_OK
+             : lynx_fail(error, LYNX_IO, "%.200s: %s", folder, strerror(errno));
+}
+
+static enum lynx_status open_once(struct sqlite_store *s, struct lynx_error *error) {
+  char uri[3 * PATH_MAX];
+  bool reads = s->access == STORE_READ;
+  enum lynx_status status = sidecar_refuse_journal(s->path, error);
+  if (status == LYNX_OK) status = open_folder(s, error);
+  if (status == LYNX_OK && reads) status = reader_uri(s, uri, sizeof uri, error);
+  if (status == LYNX_OK && !reads) sidecar_uri(s->path, "mode=rw", uri, sizeof uri);
+  if (status != LYNX_OK) return status;
+  int flags = (reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+  if (sqlite3_open_v2(uri, &s->db, flags, NULL) != SQLITE_OK) return sql_fail(s, error, "cannot be opened");
+  (void)sqlite3_busy_timeout(s->db, reads ? READER_WAIT_MS : WAIT_MS);
+  (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  (void)sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 4 * STORE_VALUE_MAX);
+  if (!reads) (void)sqlite3_wal_hook(s->db, take_log_in, s);
+  status = check_tables(s, error);
+  if (status == LYNX_OK)
+    status = execute(s, reads ? "PRAGMA cell_size_check=ON" : "PRAGMA synchronous=FULL; PRAGMA cell_size_check=ON", error);
+  return status == LYNX_OK ? prepare(s, error) : status;
+}
+
+/* The log and its index, just found, may be taken away by the last writer before SQLite opens them: looked for again. */
+static enum lynx_status open_file(struct sqlite_store *s, struct lynx_error *error) {
+  const struct timespec look = {.tv_nsec = LOG_LOOK_MS * 1000000L};
+  enum lynx_status status = LYNX_IO;
+  for (int waited_ms = 0; waited_ms < LOG_ALONE_MS; waited_ms += LOG_LOOK_MS) {
+    struct lynx_error own = *error; /* it names the ledger already */
+    status = open_once(s, &own);
+    bool again = status == LYNX_IO && s->access == STORE_READ && s->db != NULL && sqlite3_errcode(s->db) == SQLITE_CANTOPEN;
+    if (status != LYNX_OK && !again) *error = own;
+    if (!again) return status;
+    close_file(s);
+    *error = own;
+    (void)nanosleep(&look, NULL);
+  }
+  return status;
+}
+
+static bool is_plain(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static enum lynx_status sqlite_open(const char *address, enum store_access access, struct store **ret, struct lynx_error *error) {
   struct sqlite_store *s = xalloc(1, sizeof *s);
   enum lynx_status status = LYNX_OK;
-  (void)snprintf(s->path, sizeof s->path, "%s", address);
-  if (sqlite3_open_v2(address, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-    status = sql_fail(s, error, "cannot be opened");
-  if (status == LYNX_OK) {
-    (void)sqlite3_busy_timeout(s->db, WAIT_MS);
-    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    (void)sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 4 * STORE_VALUE_MAX);
-  }
-  if (status == LYNX_OK) status = check_tables(s, error);
-  if (status == LYNX_OK) status = execute(s, "PRAGMA synchronous=FULL; PRAGMA cell_size_check=ON", error);
-  if (status == LYNX_OK) status = prepare(s, error);
   s->store.table = &store_sqlite;
+  s->access = access;
+  s->folder_fd = -1;
+  lynx_error_at(error, address, 0, NULL);
+  if (access == STORE_CREATE) status = make_file(address, error);
+  if (status == LYNX_OK && realpath(address, s->path) == NULL)
+    status = errno == ENOENT ? lynx_fail(error, LYNX_NOT_FOUND, "there is no such ledger; `lynxbench log create` makes one")
+                             : lynx_fail(error, LYNX_IO, "%s", strerror(errno));
+  if (status == LYNX_OK && !is_plain(s->path)) status = lynx_fail(error, LYNX_INPUT, "found no plain file; accepted: a ledger's file");
+  if (status == LYNX_OK) status = open_file(s, error);
   if (status == LYNX_OK) *ret = &s->store;
   else sqlite_close(&s->store);
   return status;
+}
+
+static bool is_as_seen(const struct sqlite_store *s) {
+  struct stat now;
+  return stat(s->path, &now) == 0 && now.st_ino == s->seen.st_ino && now.st_size == s->seen.st_size &&
+         now.st_mtim.tv_sec == s->seen.st_mtim.tv_sec && now.st_mtim.tv_nsec == s->seen.st_mtim.tv_nsec &&
+         sidecar_log_of(s->path) == SIDECAR_LOG_NONE;
+}
+
+/* What a writer adds lies in its log first: a reader of the file alone begins again with both. */
+static enum lynx_status sqlite_renew(struct store *store, struct lynx_error *error) {
+  struct sqlite_store *s = (struct sqlite_store *)store;
+  if (!s->immutable || s->in_transaction || is_as_seen(s)) return LYNX_OK;
+  close_file(s);
+  return open_file(s, error);
 }
 
 static enum lynx_status sqlite_snapshot(struct store *store, struct lynx_error *error) {
@@ -270,18 +412,6 @@ static enum lynx_status sqlite_list(struct store *store, const struct store_rang
   return status;
 }
 
-static enum lynx_status sqlite_format(struct store *store, int *ret, struct lynx_error *error) {
-  int64_t format = pragma((struct sqlite_store *)store, "PRAGMA user_version");
-  *ret = (int)format;
-  return format > 0 ? LYNX_OK : sql_fail((struct sqlite_store *)store, error, "its format");
-}
-
-static enum lynx_status sqlite_upgraded(struct store *store, struct lynx_error *error) {
-  char sql[64];
-  (void)snprintf(sql, sizeof sql, "PRAGMA user_version=%d", STORE_FORMAT);
-  return execute((struct sqlite_store *)store, sql, error);
-}
-
 const struct store_table store_sqlite = {.abi = STORE_ABI,
                                          .name = "sqlite",
                                          .summary = "one file, no set-up",
@@ -294,6 +424,5 @@ const struct store_table store_sqlite = {.abi = STORE_ABI,
                                          .abort = sqlite_abort,
                                          .get = sqlite_get,
                                          .list = sqlite_list,
-                                         .format = sqlite_format,
-                                         .upgraded = sqlite_upgraded,
+                                         .renew = sqlite_renew,
                                          .close = sqlite_close};

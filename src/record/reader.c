@@ -14,7 +14,7 @@ enum { VALUE_BYTES_MAX = 64 << 20 };
 static int open_database(const char *path, sqlite3 **ret) {
   char uri[2048];
   bundle_prepare_sqlite();
-  sidecar_immutable_uri(path, uri, sizeof uri);
+  sidecar_uri(path, "mode=ro&immutable=1", uri, sizeof uri);
   return sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 }
 

@@ -309,7 +309,7 @@ void attribution_notes(const struct attribution *attribution, const struct attri
 static void put_notes(struct buffer *out, const struct colours *c, const struct attribution *attribution,
                       const struct attributed_trace *t) {
   struct buffer notes;
-  buffer_init(&notes, 1 << 20);
+  buffer_init_shown(&notes, 1 << 20);
   attribution_notes(attribution, t, &notes);
   bool warns = notes.length > 0 && notes.data[0] == '!';
   (void)buffer_printf(out, "\n%snotes%s\n%s", c->strong, c->plain, warns ? c->bad : "");
@@ -479,7 +479,10 @@ static void put_change(struct buffer *out, const struct colours *c, const struct
 }
 
 bool attribution_text(const struct attribution_view *view, bool color, struct buffer *out) {
-  struct colours c = color ? (struct colours){"\033[1m", "\033[2m", "\033[31m", "\033[0m"} : (struct colours){"", "", "", ""};
+  out->shown = true;
+  struct colours c = color
+                         ? (struct colours){text_colors[TEXT_STRONG], text_colors[TEXT_DIM], text_colors[TEXT_BAD], text_colors[TEXT_PLAIN]}
+                         : (struct colours){"", "", "", ""};
   const struct attribution *a = view->attribution;
   if (view->change != NULL) put_change(out, &c, view);
   for (size_t i = 0; i < a->n_traces; i++) {

@@ -9,7 +9,10 @@ static const char *verdict_of(const struct audit *a) {
 }
 
 bool text_audit(const struct audit *a, bool color, struct buffer *out) {
-  static const char *const colors[] = {[AUDIT_PASSED] = "\033[32m", [AUDIT_FAILED] = "\033[1;31m", [AUDIT_NOT_ESTABLISHED] = "\033[33m"};
+  out->shown = true;
+  static const char *const colors[] = {[AUDIT_PASSED] = text_colors[TEXT_GOOD],
+                                       [AUDIT_FAILED] = text_colors[TEXT_ALARM],
+                                       [AUDIT_NOT_ESTABLISHED] = text_colors[TEXT_WARNING]};
   char safe[1200];
   (void)buffer_printf(out, "%s: %s\n", text_sanitise(safe, sizeof safe, a->subject, strlen(a->subject)), verdict_of(a));
   (void)buffer_printf(out, "%zu checks passed, %zu failed, %zu things were not established\n\n", a->n_passed, a->n_failed,
@@ -17,7 +20,7 @@ bool text_audit(const struct audit *a, bool color, struct buffer *out) {
   for (size_t i = 0; i < a->n_checks; i++) {
     const struct audit_check *c = &a->checks[i];
     (void)buffer_printf(out, "%s%-15s%s %-13s %s\n", color ? colors[c->verdict] : "", audit_verdict_text(c->verdict),
-                        color ? "\033[0m" : "", c->name, text_sanitise(safe, sizeof safe, c->text, strlen(c->text)));
+                        color ? text_colors[TEXT_PLAIN] : "", c->name, text_sanitise(safe, sizeof safe, c->text, strlen(c->text)));
   }
   return !out->overflowed;
 }

@@ -30,7 +30,7 @@ static const char *rung_of(const struct bisection *f) {
 }
 
 static void put_verdict(const struct bisected *b, bool color, struct buffer *out) {
-  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  const char *strong = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
   const struct bisection *f = &b->found;
   char names[NAMES_MAX];
   (void)buffer_text(out, strong);
@@ -131,6 +131,7 @@ static void put_next(const struct bisected *b, struct buffer *out) {
 }
 
 bool bisection_text(const struct bisected *b, const struct contract *contract, bool color, struct buffer *out) {
+  out->shown = true;
   const struct bisection *f = &b->found;
   put_verdict(b, color, out);
   if (f->n_rounds > 0) {

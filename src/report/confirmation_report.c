@@ -53,7 +53,8 @@ static void put_others(const struct confirmation_view *v, struct buffer *out) {
 }
 
 bool confirmation_text(const struct confirmation_view *v, bool color, struct buffer *out) {
-  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  out->shown = true;
+  const char *strong = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
   const struct confirmation *c = v->confirmation;
   const struct finding *f = v->plan->finding;
   (void)buffer_printf(out, "%s%s: %s%s%s%s%s\n", strong, f->id, confirm_verdict_text(c->verdict), plain,

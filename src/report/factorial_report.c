@@ -152,8 +152,9 @@ static void put_failed(const struct factored *f, struct buffer *out) {
 }
 
 bool factorial_text(const struct factored *f, const struct contract *contract, bool color, struct buffer *out) {
+  out->shown = true;
   const struct factorial_effect *sorted[FACTORIAL_EFFECTS_MAX];
-  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  const char *strong = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
   if (f->n_rounds == 0) {
     (void)buffer_printf(out, "%sinconclusive: no round is whole%s\n", strong, plain);
     put_failed(f, out);

@@ -44,11 +44,11 @@ static void put_needs(const struct gate_report *r, const struct gate_figure *f, 
 
 /* "output throughput -12.1 % [-13.9, -10.3]: worse by more than the margin of 5 %" */
 void gate_put_figure(const struct gate_report *r, const struct gate_figure *f, struct buffer *out) {
-  (void)buffer_text(out, f->figure);
+  (void)buffer_printf(out, "%s", f->figure);
   if (f->why == NULL) (void)buffer_text(out, " ");
   if (f->why == NULL) put_change(f, out);
   (void)buffer_text(out, ": ");
-  if (f->why != NULL) (void)buffer_text(out, f->why);
+  if (f->why != NULL) (void)buffer_printf(out, "%s", f->why);
   else if (f->machine != NULL) {
     (void)buffer_printf(out, "worse by more than the margin of %.3g %%, and so is the machine itself: %s ", 100 * r->plan->margin,
                         f->machine->figure);
@@ -146,9 +146,10 @@ static void put_next(const struct gate_report *r, struct buffer *out) {
 }
 
 bool gate_text(const struct gate_report *r, bool color, struct buffer *out) {
-  (void)buffer_text(out, color ? "\033[1m" : "");
+  out->shown = true;
+  (void)buffer_text(out, color ? text_colors[TEXT_STRONG] : "");
   put_verdict(r, out);
-  (void)buffer_printf(out, "%s\n", color ? "\033[0m" : "");
+  (void)buffer_printf(out, "%s\n", color ? text_colors[TEXT_PLAIN] : "");
   for (size_t i = 0; i < r->n_parts; i++) put_part(r, &r->parts[i], out);
   if (r->n_parts > 0) put_next(r, out);
   return !out->overflowed;

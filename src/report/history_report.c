@@ -77,7 +77,7 @@ void history_put_time(const struct history_run *run, bool whole, struct buffer *
 }
 
 static void put_stack(const struct history_series *s, struct buffer *out) {
-  (void)buffer_text(out, s->name);
+  (void)buffer_printf(out, "%s", s->name);
   if (s->contract[0] != 0) (void)buffer_printf(out, " (%.8s)", s->contract);
   if (s->precision[0] != 0) (void)buffer_printf(out, ", %s", s->precision);
 }
@@ -265,7 +265,7 @@ void history_put_facts(const struct coincidence *c, const char *indent, struct b
 
 static void put_run(const struct history_run *run, struct buffer *out) {
   char text[32];
-  (void)buffer_text(out, run->from.label);
+  (void)buffer_printf(out, "%s", run->from.label);
   if (run->at_ns > 0) (void)buffer_printf(out, " (%s)", clock_text(text, run->at_ns));
 }
 
@@ -335,7 +335,8 @@ static void put_left_out(const struct history *h, struct buffer *out) {
 }
 
 bool history_text(const struct history_report *r, bool color, struct buffer *out) {
-  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  out->shown = true;
+  const char *strong = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
   (void)buffer_text(out, strong);
   history_put_verdict(r, out);
   (void)buffer_printf(out, "%s\n", plain);

@@ -18,8 +18,9 @@ static void put_line(struct buffer *out, const char *name, double before_s, doub
 }
 
 bool live_change_text(const struct live_change *c, bool color, struct buffer *ret) {
+  ret->shown = true;
   struct arena arena = {0};
-  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  const char *strong = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
   if (c->abstained) {
     (void)buffer_printf(ret, "%sNot compared.%s %s\n", strong, plain, c->why);
     return !ret->overflowed;

@@ -18,7 +18,7 @@ struct page {
 };
 
 static const char *strong(const struct page *p, bool on) {
-  return !p->color ? "" : on ? "\033[1m" : "\033[0m";
+  return !p->color ? "" : on ? text_colors[TEXT_STRONG] : text_colors[TEXT_PLAIN];
 }
 
 static void put_label(const struct page *p, const char *label) {
@@ -232,6 +232,7 @@ static void put_unseen(struct page *p) {
 }
 
 bool live_text(const struct live *live, const char *bundle, bool color, struct buffer *ret) {
+  ret->shown = true;
   struct page p = {.out = ret, .live = live, .bundle = bundle, .color = color};
   size_t title = strlen(live->bottleneck_title);
   (void)buffer_printf(ret, "%s%.*s%s (%s).\n", strong(&p, true), (int)(title > 0 ? title - 1 : 0), live->bottleneck_title,

@@ -94,7 +94,7 @@ static void put_demand(const struct slope *e, const char *strong, const char *pl
 }
 
 static void put_verdict(const struct sensitivities *all, bool color, struct buffer *out) {
-  const char *strong = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "",
+  const char *strong = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "",
              *what = all->open_load ? "end-to-end latency" : "throughput";
   const struct sensitivity *slowed = foremost(all, is_slowed, sensitivities_response(all)),
                            *away = foremost(all, sensitivity_takes_away, sensitivities_response(all));
@@ -231,6 +231,7 @@ void sensitivity_blocks_text(const struct sensitivities *all, struct buffer *out
 
 bool sensitivity_text(const struct sensitivities *all, const struct contract *contract, const char *const *unprobed, size_t n, bool color,
                       struct buffer *out) {
+  out->shown = true;
   put_verdict(all, color, out);
   put_table(all, false, out);
   put_table(all, true, out);

@@ -54,7 +54,8 @@ static void put_reservation(struct buffer *out, const char *text) {
 }
 
 bool text_standing(const struct standing *s, bool color, struct buffer *out) {
-  const char *bold = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  out->shown = true;
+  const char *bold = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
   (void)buffer_printf(out, "\n%sStanding%s\n", bold, plain);
   (void)standing_sentence(s, out);
   (void)buffer_text(out, "\n");

@@ -15,7 +15,9 @@ struct style {
 };
 
 static struct style style_of(bool color) {
-  return color ? (struct style){"\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[0m"} : (struct style){"", "", "", "", ""};
+  return color ? (struct style){text_colors[TEXT_STRONG], text_colors[TEXT_DIM], text_colors[TEXT_BAD], text_colors[TEXT_GOOD],
+                                text_colors[TEXT_PLAIN]}
+               : (struct style){"", "", "", "", ""};
 }
 
 char *text_latency(char *text, size_t size, double ns) {
@@ -96,7 +98,7 @@ void text_wrap(struct buffer *out, int column, int indent, int width, const char
       blanks = 0;
     }
     (void)buffer_printf(out, "%*s", blanks, "");
-    (void)buffer_append(out, word, n);
+    (void)buffer_printf(out, "%.*s", (int)n, word);
     column += blanks + (int)n;
     word += n;
     for (blanks = 0; *word == ' '; word++) blanks++;
@@ -333,6 +335,7 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
 }
 
 bool text_result(struct result *result, bool by_session, bool color, struct buffer *ret) {
+  ret->shown = true;
   struct style s = style_of(color);
   put_header(ret, &s, result);
   (void)import_text(result->imported, false, ret);
@@ -341,6 +344,7 @@ bool text_result(struct result *result, bool by_session, bool color, struct buff
 }
 
 bool text_claim(const struct result *result, const struct claim *claim, bool color, struct buffer *ret) {
+  ret->shown = true;
   struct style s = style_of(color);
   (void)result;
   if (claim->sentence != NULL) (void)buffer_printf(ret, "%s%s%s\n%s\n", s.strong, claim->precision, s.plain, claim->sentence);
@@ -394,6 +398,7 @@ static void put_layer(struct buffer *ret, const struct style *s, const struct fa
 }
 
 bool text_capture(const struct fact_list *facts, const char *fingerprint, bool color, struct buffer *ret) {
+  ret->shown = true;
   struct style s = style_of(color);
   (void)buffer_printf(ret, "%sexecutor%s %s\n", s.strong, s.plain, fingerprint);
   size_t n_arguments = 0;
@@ -412,6 +417,7 @@ static const char *owner_of(const struct contract *contract, enum layer layer) {
 
 bool text_diff(const struct difference_list *differences, const struct contract *contract, bool with_state, bool color,
                struct buffer *ret) {
+  ret->shown = true;
   struct style s = style_of(color);
   size_t n_other = differences->n_items - differences->n_identity, n_same = 0;
   int layer = -1;
@@ -494,6 +500,7 @@ static void put_sides(struct buffer *out, const struct style *s, struct result *
 
 bool text_comparison(struct result *a, struct result *b, const struct comparison_list *list, const struct difference_list *differences,
                      bool color, struct buffer *ret) {
+  ret->shown = true;
   struct style s = style_of(color);
   (void)buffer_printf(ret, "%sA%s %s (bundle %.16s)\n%sB%s %s (bundle %.16s)\n", s.strong, s.plain, a->contract.name, a->seal.root,
                       s.strong, s.plain, b->contract.name, b->seal.root);

@@ -36,7 +36,7 @@ static void put_figure(const struct decision_report *r, const struct decision_fi
 }
 
 static void put_configuration(const struct configuration *c, bool color, struct buffer *out) {
-  const char *bold = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  const char *bold = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
   char a[80], b[80], key[120];
   (void)buffer_printf(out, "\n%sThe same configuration?%s %s\n", bold, plain,
                       c->same ? c->n_differences > 0 ? "yes, but for what the contract lets vary" : "yes, as far as it was seen" : "no");
@@ -54,7 +54,8 @@ static void put_configuration(const struct configuration *c, bool color, struct 
 }
 
 bool text_verification(const struct decision_report *r, const struct configuration *c, bool color, struct buffer *out) {
-  const char *bold = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+  out->shown = true;
+  const char *bold = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
   if (c != NULL) {
     (void)buffer_printf(out, "%s%s%s", bold, decision_text(r->decision), plain);
     if (r->decision == DECISION_OTHER_CONFIGURATION)

@@ -210,6 +210,7 @@ struct readers {
   int64_t looked_s;
   struct stat seen;
   bool broken;
+  void (*tell)(const char *text);
 };
 
 static bool is_as_seen(const struct readers *r, const struct stat *now) {
@@ -235,16 +236,20 @@ static enum lynx_status read_again(struct readers *r, struct lynx_error *error) 
 static void look(struct readers *r) {
   struct lynx_error error = {0};
   bool broken = read_again(r, &error) != LYNX_OK;
+  char text[1024];
   if (broken && !r->broken)
-    (void)fprintf(stderr, "lynxbench serve: nobody is let in until this is mended: %s:%d: %s\n", r->path, error.line, error.message);
-  if (!broken && r->broken) (void)fprintf(stderr, "lynxbench serve: %s: %zu readers are let in again\n", r->path, r->list.n);
+    (void)text_format(text, sizeof text, "all requests are refused until this file is fixed: %s:%d: %s", r->path, error.line,
+                      error.message);
+  else if (!broken && r->broken) (void)text_format(text, sizeof text, "%s: %zu readers are let in again", r->path, r->list.n);
+  if (broken != r->broken) r->tell(text);
   r->broken = broken;
 }
 
-enum lynx_status readers_open(const char *path, struct readers **ret, struct lynx_error *error) {
+enum lynx_status readers_open(const char *path, void (*tell)(const char *text), struct readers **ret, struct lynx_error *error) {
   struct readers *r = xalloc(1, sizeof *r);
   r->path = xcopy(path);
   r->seen.st_size = -1;
+  r->tell = tell;
   (void)pthread_mutex_init(&r->lock, NULL);
   enum lynx_status status = read_again(r, error);
   if (status == LYNX_OK) *ret = r;

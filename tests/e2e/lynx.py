@@ -277,7 +277,7 @@ def bundle_digests(db):
                 elif isinstance(v, float):
                     h.update(b"r" + struct.pack(">d", v))
                 else:
-                    data = v.encode() if isinstance(v, str) else v
+                    data = v.encode(errors="surrogateescape") if isinstance(v, str) else v
                     h.update((b"t" if isinstance(v, str) else b"b") + struct.pack(">Q", len(data)) + data)
         digests[name] = digest if withheld else h.digest()
     return digests
@@ -286,13 +286,14 @@ def bundle_digests(db):
 def bundle_root(db, digests):
     ended, why = db.execute("SELECT ended, why FROM seal").fetchone()
     lines = "".join(f"{name} {digests[name].hex()}\n" for name, _, _ in BUNDLE_SECTIONS)
-    return hashlib.sha256(f"lynx-bundle-1\n{lines}{ended}\n{why}\n".encode()).digest()
+    return hashlib.sha256(f"lynx-bundle-1\n{lines}{ended}\n{why}\n".encode(errors="surrogateescape")).digest()
 
 
 def forge(bundle, to, *sql):
     """Alters a copy and seals it anew, as anybody can whose bundle nobody signed."""
     shutil.copy(bundle, to)
     with sqlite3.connect(to) as db:
+        db.text_factory = lambda b: b.decode(errors="surrogateescape")  # a stranger's text need not be UTF-8
         for s in sql:
             db.execute(s)
         digests = bundle_digests(db)

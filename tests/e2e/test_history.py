@@ -411,21 +411,5 @@ def test_the_gitlab_template():
     assert job["artifacts"]["reports"]["junit"] in words
 
 
-def test_a_ledger_of_the_format_before_is_upgraded(tmp_path):
-    """A recorded one of format 1: its figures are followed, and the index that was made of it is audited."""
-    path = tmp_path / "story.ledger"
-    shutil.copy(os.path.join(l.SOURCE, "tests/recorded/ledger/story.ledger"), path)
-    r = l.lynx("history", path, env={"XDG_STATE_HOME": tmp_path})
-    assert r.returncode in (0, 1) and "runs, " in r.stdout, r.stdout + r.stderr
-    with sqlite3.connect(path) as db:
-        [[version]] = db.execute("PRAGMA user_version").fetchall()
-        [[n]] = db.execute("SELECT count(*) FROM run").fetchall()
-    assert version == 2 and n > 4, (version, n)
-    again = l.lynx("history", path, env={"XDG_STATE_HOME": tmp_path})
-    assert again.stdout == r.stdout
-    audit = l.lynx("audit", path, env={"XDG_STATE_HOME": tmp_path})
-    assert " 0 failed" in audit.stdout, audit.stdout
-
-
 if __name__ == "__main__":
     l.main(__file__)

@@ -173,19 +173,6 @@ def test_the_bundle_comes_out_as_it_went_in(team):
     team.audit("out")
 
 
-def test_a_ledger_of_the_format_before_is_upgraded(team):
-    before = team("history", team.url, "--json").stdout
-    check_in('"null', before, "it has a run")
-    rows = "SELECT count(*) FROM lynxbench.run"
-    n = team.server.sql("team", rows).stdout.strip()
-    r = team.server.sql("team", "DROP TABLE lynxbench.run; UPDATE lynxbench.format SET version=1")
-    check_equal(r.returncode, 0, r.stderr)
-    check_equal(team("history", team.url, "--json").stdout, before, "the same figures")
-    after = [team.server.sql("team", text).stdout.strip() for text in (rows, "SELECT version FROM lynxbench.format")]
-    check_equal(after, [n, "2"], "its index, and its format")
-    team.audit("upgraded")
-
-
 def test_a_password_in_the_address_is_nobodys_to_read(team):
     secret = team.url.replace("lynx@", "lynx:s3cret@")
     for args in (

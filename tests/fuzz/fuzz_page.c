@@ -27,7 +27,7 @@ static void begin(void) {
   (void)snprintf(command, sizeof command, "cp " TEMPLATES "/../ledger/story.ledger %s/", path);
   HOLDS(system(command) == 0);
   (void)snprintf(command, sizeof command, "%s/story.ledger", path);
-  HOLDS(ledger_open(command, NULL, &pages.ledger, &error) == LYNX_OK);
+  HOLDS(ledger_open(command, STORE_WRITE, NULL, &pages.ledger, &error) == LYNX_OK);
   while (more) HOLDS(board_update(&board, pages.ledger, 100, &more, &error) == LYNX_OK);
   (void)snprintf(command, sizeof command, "rm -rf %s", path);
   HOLDS(system(command) == 0);

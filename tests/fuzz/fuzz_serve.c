@@ -56,14 +56,14 @@ static void begin(void) {
   (void)snprintf(path, sizeof path, "%s/a.ledger", folder);
   const struct ledger_start start = {.origin = "a.ledger", .admin = &admin, .log_key = key};
   HOLDS(ledger_create(path, &start, &error) == LYNX_OK);
-  HOLDS(ledger_open(path, key, &ledger, &error) == LYNX_OK && ledger_open(path, key, &files, &error) == LYNX_OK);
+  HOLDS(ledger_open(path, STORE_WRITE, key, &ledger, &error) == LYNX_OK && ledger_open(path, STORE_WRITE, key, &files, &error) == LYNX_OK);
   const struct log_server_at at = {.address = "127.0.0.1",
                                    .spool = folder,
                                    .names = names,
                                    .n_names = 1,
                                    .pages = {no_page, look, NULL},
                                    .running = running = running_open()};
-  HOLDS(ledger_open(path, key, &adds, &error) == LYNX_OK);
+  HOLDS(ledger_open(path, STORE_WRITE, key, &adds, &error) == LYNX_OK);
   const struct served_ledger served = {ledger, adds, files};
   HOLDS(log_server_start(&served, &at, &port, &server, &error) == LYNX_OK);
 }

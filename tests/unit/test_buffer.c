@@ -39,6 +39,40 @@ static void sanitising(void) {
   CHECK_TEXT(text_sanitise(out, 4, "gr\xc3\xbc\xc3\x9f", 6), "gr"); /* cut at a character */
 }
 
+static void showing(void) {
+  static const struct {
+    const char *from, *to;
+  } rows[] = {
+      {"plain \\n", "plain \\n"},
+      {"a\033[31mred", "a?[31mred"},
+      {"a\nb\tc\rd", "a\\nb\\tc\\rd"}, /* no line is forged */
+      {"\x7f\xc2\x9b", "??"},
+      {"a\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8\xd8\x9c", "a????"}, /* override, isolate, line separator, Arabic letter mark */
+      {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+      {"\xff\xed\xa0\x80", "????"},
+  };
+  char out[64];
+  for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
+    CHECK_INT(text_format(out, sizeof out, "%s", rows[i].from), (int)strlen(rows[i].to));
+    CHECK_TEXT(out, rows[i].to);
+  }
+  CHECK_INT(text_format(out, sizeof out, "%5.2f|%-6s|%6s|%.3s|%*d|%zu|%lld|%c|%%|%+g|%016llx", 3.14159, "gr\xc3\xbc", "\xc3\xbc", "abcdef",
+                        4, 7, (size_t)9, -3LL, 'x', 0.5, 0xabcULL),
+            61);
+  CHECK_TEXT(out, " 3.14|gr\xc3\xbc   |     \xc3\xbc|abc|   7|9|-3|x|%|+0.5|0000000000000abc");
+  (void)text_format(out, sizeof out, "%.3s|%.*s", "gr\xc3\xbc", 1, "\xc3\xbc"); /* cut through a character: it is left out */
+  CHECK_TEXT(out, "gr|");
+  (void)text_format(out, sizeof out, "%s%s", text_colors[TEXT_BAD], "\033[31m"); /* ours passes, a stranger's copy does not */
+  CHECK_TEXT(out, "\033[31m?[31m");
+  CHECK_INT(text_format(out, 4, "%s", "abcdef"), 6);
+  CHECK_TEXT(out, "abc");
+  struct buffer b;
+  buffer_init_shown(&b, 100);
+  CHECK(buffer_printf(&b, "%s", "a\nb"));
+  CHECK_TEXT(b.data, "a\\nb");
+  buffer_release(&b);
+}
+
 /* Rows of {text, secret, what is left}: whole, at the end where it was cut, too little to tell anything, none. */
 static void redacting(void) {
   static const struct {
@@ -62,6 +96,7 @@ static void redacting(void) {
 }
 
 int main(void) {
+  showing();
   redacting();
   limits();
   sanitising();

@@ -73,7 +73,7 @@ static enum lynx_status add(struct ledger *l, const struct about *about, const c
 static struct ledger *opened(const struct signing_key *key) {
   struct ledger *l = NULL;
   struct lynx_error error = {0};
-  CHECK_INT(ledger_open(path, key, &l, &error), LYNX_OK);
+  CHECK_INT(ledger_open(path, STORE_WRITE, key, &l, &error), LYNX_OK);
   if (l == NULL) (void)printf("%s: %s\n", error.file, error.message);
   return l;
 }
@@ -353,7 +353,7 @@ static void run_sql(const char *sql) {
 static enum lynx_status audit(struct lynx_error *error) {
   struct ledger *l = NULL;
   struct ledger_audit result;
-  enum lynx_status status = ledger_open(path, NULL, &l, error);
+  enum lynx_status status = ledger_open(path, STORE_WRITE, NULL, &l, error);
   if (status == LYNX_OK) status = ledger_audit(l, true, &result, error);
   ledger_close(l);
   return status;
@@ -604,7 +604,7 @@ static void check_batch(void) {
   uint8_t leaf[DIGEST_BYTES], one[DIGEST_BYTES], two[DIGEST_BYTES];
   char hex[DIGEST_HEX];
   uint64_t indices[3] = {0};
-  CHECK_INT(ledger_open(path, log_key, &l, &error), LYNX_OK);
+  CHECK_INT(ledger_open(path, STORE_WRITE, log_key, &l, &error), LYNX_OK);
   digest_of("one", 3, one);
   digest_of("two", 3, two);
   const struct about intent = {"intent", "run", "batch", {subject("contract", contract)}};

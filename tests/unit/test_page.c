@@ -139,7 +139,7 @@ static void check_board(void) {
   (void)snprintf(command, sizeof command, "cp " RECORDED "/ledger/story.ledger %s/", path);
   CHECK_INT(system(command), 0);
   (void)snprintf(command, sizeof command, "%s/story.ledger", path);
-  CHECK_INT(ledger_open(command, NULL, &ledger, &error), LYNX_OK);
+  CHECK_INT(ledger_open(command, STORE_WRITE, NULL, &ledger, &error), LYNX_OK);
   size_t n = read_board(ledger, SIZE_MAX, whole);
   CHECK_INT(read_board(ledger, 1, stepped), n);
   CHECK(n > 60);

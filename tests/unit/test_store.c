@@ -129,7 +129,7 @@ static void check_two_writers(const char *address) {
     if (children[c] != 0) continue;
     struct store *s = NULL;
     struct lynx_error error = {0};
-    bool good = store_open(address, false, &s, &error) == LYNX_OK;
+    bool good = store_open(address, STORE_WRITE, &s, &error) == LYNX_OK;
     for (int i = 0; i < 50 && good; i++) {
       char one[16], two[16];
       (void)snprintf(one, sizeof one, "%d.%d.a", c, i);
@@ -149,7 +149,7 @@ static void check_two_writers(const char *address) {
   }
   struct store *s = NULL;
   struct lynx_error error = {0};
-  CHECK_INT(store_open(address, false, &s, &error), LYNX_OK);
+  CHECK_INT(store_open(address, STORE_WRITE, &s, &error), LYNX_OK);
   if (s == NULL) {
     (void)printf("%s\n", error.message);
     return;
@@ -178,7 +178,7 @@ static void check_killed(const char *address) {
       struct store *s = NULL;
       struct lynx_error error = {0};
       char key[32];
-      if (store_open(address, false, &s, &error) != LYNX_OK) _exit(1);
+      if (store_open(address, STORE_WRITE, &s, &error) != LYNX_OK) _exit(1);
       for (int i = 0;; i++) {
         (void)snprintf(key, sizeof key, "%d.%d", round, i);
         if (s->table->begin(s, &error) != LYNX_OK || put(s, STORE_BLOB, key, "1") != LYNX_OK) _exit(1);
@@ -197,7 +197,7 @@ static void check_killed(const char *address) {
     (void)waitpid(child, NULL, 0);
     struct store *s = NULL;
     struct lynx_error error = {0};
-    CHECK_INT(store_open(address, false, &s, &error), LYNX_OK);
+    CHECK_INT(store_open(address, STORE_WRITE, &s, &error), LYNX_OK);
     for (int i = 0; i <= n + 1 && s != NULL; i++) {
       char one[32], two[32];
       (void)snprintf(one, sizeof one, "%d.%d", round, i);
@@ -209,10 +209,33 @@ static void check_killed(const char *address) {
   }
 }
 
+/* A reader sees what was there, and after renew what others added; it adds nothing itself. */
+static void check_reader(const char *address) {
+  struct store *reader = NULL, *writer = NULL;
+  struct lynx_error error = {0}, refused = {0};
+  CHECK_INT(store_open(address, STORE_READ, &reader, &error), LYNX_OK);
+  CHECK_INT(store_open(address, STORE_WRITE, &writer, &error), LYNX_OK);
+  if (reader == NULL || writer == NULL) return;
+  CHECK_INT(writer->table->begin(writer, &error), LYNX_OK);
+  CHECK_INT(put(writer, STORE_BLOB, "read.1", "1"), LYNX_OK);
+  CHECK_INT(writer->table->commit(writer, &error), LYNX_OK);
+  CHECK_INT(reader->table->renew(reader, &error), LYNX_OK);
+  CHECK_TEXT(value_of(reader, STORE_BLOB, "read.1"), "1");
+  writer->table->close(writer);
+  CHECK_INT(reader->table->renew(reader, &error), LYNX_OK);
+  CHECK_TEXT(value_of(reader, STORE_BLOB, "read.1"), "1");
+  bool begun = reader->table->begin(reader, &refused) == LYNX_OK;
+  if (begun) begun = put(reader, STORE_BLOB, "read.2", "2") == LYNX_OK && reader->table->commit(reader, &refused) == LYNX_OK;
+  CHECK(!begun);
+  reader->table->abort(reader);
+  CHECK_TEXT(value_of(reader, STORE_BLOB, "read.2"), "(none)");
+  reader->table->close(reader);
+}
+
 static void check_store(const char *address, bool create) {
   struct store *s = NULL;
   struct lynx_error error = {0};
-  CHECK_INT(store_open(address, create, &s, &error), LYNX_OK);
+  CHECK_INT(store_open(address, create ? STORE_CREATE : STORE_WRITE, &s, &error), LYNX_OK);
   if (s == NULL) {
     (void)printf("%s\n", error.message);
     return;
@@ -223,8 +246,9 @@ static void check_store(const char *address, bool create) {
   check_many(s, STORE_BLOB, 100);
   s->table->close(s);
   struct lynx_error again = {0};
-  CHECK_INT(store_open(address, true, &s, &again), LYNX_INPUT); /* a ledger is never begun twice */
+  CHECK_INT(store_open(address, STORE_CREATE, &s, &again), LYNX_INPUT); /* a ledger is never begun twice */
   check_two_writers(address);
+  check_reader(address);
   check_killed(address);
 }
 
@@ -232,7 +256,7 @@ int main(void) {
   struct lynx_error error = {0};
   struct store *s = NULL;
   (void)snprintf(path, sizeof path, "/tmp/lynx-store-%d.db", (int)getpid());
-  CHECK_INT(store_open(path, false, &s, &error), LYNX_NOT_FOUND);
+  CHECK_INT(store_open(path, STORE_WRITE, &s, &error), LYNX_NOT_FOUND);
   check_store(path, true);
   char command[300];
   (void)snprintf(command, sizeof command, "rm -f %s %s-wal %s-shm", path, path, path);

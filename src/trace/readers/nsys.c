@@ -215,7 +215,7 @@ static enum lynx_status open_database(struct reading *r, unsigned char **ret_byt
   if (r->source->path == NULL || strcmp(r->source->path, "-") == 0) return open_memory(r, ret_bytes, error);
   char uri[2048];
   if (sidecar_refuse_all(r->source->path, "Export the trace again, or copy it to a folder of its own", error) != LYNX_OK) return LYNX_INPUT;
-  sidecar_immutable_uri(r->source->path, uri, sizeof uri);
+  sidecar_uri(r->source->path, "mode=ro&immutable=1", uri, sizeof uri);
   if (sqlite3_open_v2(uri, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
     return lynx_fail(error, LYNX_IO, "cannot be opened as a database: %s", sqlite3_errmsg(r->db));
   return LYNX_OK;
