@@ -175,7 +175,7 @@ const struct board_executor *board_executor(const struct board *b, const char *f
 static struct board_intent *intent_of(struct board *b, const struct ledger_entry *entry, size_t contract) {
   uint8_t digest[DIGEST_BYTES];
   size_t i;
-  if (!hex_decode(json_get_text(entry->statement.predicate, "intent", ""), digest, DIGEST_BYTES)) return NULL;
+  if (!statement_intent(&entry->statement, digest)) return NULL;
   if (!digest_map_get(&b->by_intent, digest, &i)) return NULL;
   return b->intents[i].contract == contract && strcmp(b->intents[i].by, entry->signer) == 0 ? &b->intents[i] : NULL;
 }

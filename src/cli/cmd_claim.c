@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -33,6 +35,17 @@ static void write_text(const struct result *result, const struct claim *claims, 
                            "contested it, is not known.\n");
 }
 
+/* The ledger holds what the run really gave: whoever sends this file has taken its intent. */
+static void refuse_rival(struct result *result, struct claim *claims, const struct standing *s) {
+  const struct standing_rival *r = &s->rivals[0];
+  const char *reason = arena_printf(&result->arena,
+                                    "entry %" PRIu64
+                                    " of the ledger %s, by %s, is another bundle (%.16s) under the intent that this one names: "
+                                    "one run has one bundle; ask for that one",
+                                    r->index, s->origin, r->by, r->bundle);
+  for (size_t i = 0; i < result->n_precisions; i++) claim_refuse(result, &claims[i], reason);
+}
+
 static int run(const struct arguments *arguments) {
   struct bundle_file file;
   struct buffer out;
@@ -44,7 +57,8 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   buffer_init(&out, 64 << 20);
-  const struct claim *claims = claim_build_all(&file.result);
+  struct claim *claims = claim_build_all(&file.result);
+  if (known && standing.is_rival) refuse_rival(&file.result, claims, &standing);
   if (arguments->option[FLAG_JSON] != NULL) (void)json_claims(claims, file.result.n_precisions, known ? &standing : NULL, &out);
   else write_text(&file.result, claims, known ? &standing : NULL, &out);
   bool good = write_buffer(NULL, &out); /* one that overflowed, too, is reported here */

@@ -40,6 +40,16 @@ static enum lynx_status check_kind(const struct statement *statement, struct lyn
   for (size_t i = 0; i < statement->n_subjects; i++)
     if (statement->subjects[i].name[0] == 0 || strlen(statement->subjects[i].name) >= SUBJECT_MAX)
       return lynx_fail(error, LYNX_INPUT, "a subject without a name, or with one of more than %d bytes", SUBJECT_MAX - 1);
+  for (size_t i = 0; i < statement->n_subjects; i++)
+    for (size_t j = 0; j < i; j++)
+      if (strcmp(statement->subjects[i].name, statement->subjects[j].name) == 0)
+        return lynx_fail(error, LYNX_INPUT, "two subjects named '%s': which of them it is about cannot be said",
+                         statement->subjects[i].name);
+  uint8_t intent[DIGEST_BYTES];
+  const json_t *named = json_object_get(statement->predicate, "intent");
+  if (named != NULL && strcmp(statement->kind, "bundle") == 0 && !statement_intent(statement, intent))
+    return lynx_fail(error, LYNX_INPUT, "intent: found '%.80s', accepted: a digest of 64 lower-case digits, or none",
+                     json_is_string(named) ? json_string_value(named) : "no text");
   return LYNX_OK;
 }
 

@@ -223,6 +223,10 @@ const uint8_t *statement_subject_named(const struct statement *statement, const 
   return NULL;
 }
 
+bool statement_intent(const struct statement *statement, uint8_t ret[DIGEST_BYTES]) {
+  return strcmp(statement->kind, "bundle") == 0 && hex_decode(json_get_text(statement->predicate, "intent", ""), ret, DIGEST_BYTES);
+}
+
 void statement_begin(struct json_writer *json, struct buffer *out, const char *kind, const char *ledger,
                      const struct statement_subject *subjects, size_t n) {
   char hex[DIGEST_HEX], type[128];

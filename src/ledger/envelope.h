@@ -58,6 +58,9 @@ void statement_release(struct statement *statement);
 int64_t statement_file_bytes(const struct statement *statement);
 /* The first subject of that name, or NULL. */
 const uint8_t *statement_subject_named(const struct statement *statement, const char *name);
+/* The intent that a bundle's entry says it answers, as the bytes that it is compared by. False: it names none; admission_check refuses what
+ * is not written as a digest. */
+bool statement_intent(const struct statement *statement, uint8_t ret[DIGEST_BYTES]);
 
 /* Writing one: begin, then the predicate's members by the writer, then end. ledger NULL: it names none. */
 void statement_begin(struct json_writer *json, struct buffer *out, const char *kind, const char *ledger,

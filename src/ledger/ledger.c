@@ -406,13 +406,15 @@ struct rivalry {
 
 static bool take_rival(void *context, const struct ledger_entry *entry, const char *subject) {
   struct rivalry *r = context;
-  const char *theirs = ledger_intent_of(&entry->statement), *ours = ledger_intent_of(r->statement);
+  uint8_t theirs[DIGEST_BYTES], ours[DIGEST_BYTES];
+  bool answer = statement_intent(&entry->statement, theirs) && statement_intent(r->statement, ours) &&
+                memcmp(theirs, ours, DIGEST_BYTES) == 0;
   const uint8_t *their_bundle = statement_subject_named(&entry->statement, "bundle"),
                 *our_bundle = statement_subject_named(r->statement, "bundle");
   (void)subject;
   lynx_assert(entry->signer != NULL); /* what is visited was signed by a team */
-  r->found = theirs != NULL && ours != NULL && strcmp(theirs, ours) == 0 && their_bundle != NULL && our_bundle != NULL &&
-             memcmp(their_bundle, our_bundle, DIGEST_BYTES) != 0 && (r->only_by == NULL || strcmp(entry->signer, r->only_by) == 0);
+  r->found = answer && their_bundle != NULL && our_bundle != NULL && memcmp(their_bundle, our_bundle, DIGEST_BYTES) != 0 &&
+             (r->only_by == NULL || strcmp(entry->signer, r->only_by) == 0);
   r->index = entry->index;
   return !r->found;
 }
@@ -438,8 +440,8 @@ static enum lynx_status check_intent(struct ledger *l, const struct admission *a
   struct lynx_error none = {0};
   uint8_t leaf[DIGEST_BYTES];
   uint64_t index;
-  const char *hex = ledger_intent_of(&a->statement);
-  if (hex == NULL || !hex_decode(hex, leaf, DIGEST_BYTES)) return LYNX_OK;
+  char hex[DIGEST_HEX];
+  if (!statement_intent(&a->statement, leaf)) return LYNX_OK;
   bool known = ledger_find(l, leaf, &index, &none) == LYNX_OK && ledger_read_entry(l, index, &arena, &intent, &none) == LYNX_OK;
   if (known && a->signer != NULL && strcmp(intent.signer, a->signer->key.name) == 0) r.only_by = a->signer->key.name;
   enum lynx_status status = each_answer(l, leaf, &r, error);
@@ -448,7 +450,7 @@ static enum lynx_status check_intent(struct ledger *l, const struct admission *a
                        "entry %" PRIu64
                        " is another bundle under the same intent, %.16s: one run has one bundle; accepted: the same bundle, or "
                        "one of a run whose own intent was recorded",
-                       r.index, hex);
+                       r.index, digest_hex(leaf, hex));
   statement_release(&intent.statement);
   arena_release(&arena);
   return status;

@@ -85,8 +85,6 @@ enum lynx_status ledger_sign_checkpoint(struct ledger *l, struct lynx_error *err
 
 /* --- run_index.c --- */
 
-/* The intent that a bundle's entry says it answers; NULL: none. */
-const char *ledger_intent_of(const struct statement *statement);
 /* Where an entry is in the index of runs: by its contract, then by the intent that it answers. Returns how many. */
 size_t ledger_run_keys(const struct statement *statement, uint64_t index, struct ledger_key ret[2]);
 enum lynx_status ledger_put_run(struct ledger *l, const struct statement *statement, uint64_t index,

@@ -11,11 +11,6 @@
 
 enum { LENGTH_BYTES = 2, NAME_MAX_BYTES = 400 };
 
-const char *ledger_intent_of(const struct statement *statement) {
-  const char *hex = json_get_text(statement->predicate, "intent", "");
-  return strcmp(statement->kind, "bundle") == 0 && hex[0] != 0 ? hex : NULL;
-}
-
 static void put_digest(json_t *to, const char *name, const uint8_t *digest) {
   char hex[DIGEST_HEX];
   if (digest != NULL) (void)json_object_set_new(to, name, json_string(digest_hex(digest, hex)));
@@ -59,13 +54,11 @@ static enum lynx_status put_said(struct ledger *l, const struct statement *state
 
 size_t ledger_run_keys(const struct statement *statement, uint64_t index, struct ledger_key ret[2]) {
   uint8_t intent[DIGEST_BYTES];
-  const char *hex = ledger_intent_of(statement);
   const uint8_t *contract = strcmp(statement->kind, "bundle") == 0 ? statement_subject_named(statement, "contract") : NULL;
   size_t n = 0;
   if (contract == NULL) return 0;
   ret[n++] = ledger_key_mention(contract, index);
-  if (hex != NULL && hex_decode(hex, intent, DIGEST_BYTES) && memcmp(intent, contract, DIGEST_BYTES) != 0)
-    ret[n++] = ledger_key_mention(intent, index);
+  if (statement_intent(statement, intent) && memcmp(intent, contract, DIGEST_BYTES) != 0) ret[n++] = ledger_key_mention(intent, index);
   return n;
 }
 

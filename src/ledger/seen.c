@@ -1,9 +1,12 @@
 #include "ledger/seen.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -84,30 +87,53 @@ static enum lynx_status check_key(struct ledger *ledger, const char *path, struc
   return status;
 }
 
+/* One at a time: who is slow would write what it saw over what another saw after it. -1: there is no lock to be taken, since nothing can be
+ * written there, which remembering reports. */
+static int lock_memory(const struct ledger *ledger, const char *folder) {
+  char path[4096];
+  (void)seen_path(ledger, folder, "lock", path, sizeof path);
+  file_make_parents(path, 0700);
+  int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return -1;
+  while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
+    ;
+  return fd;
+}
+
+/* The memory is read before the ledger is: what others add and remember meanwhile is in the ledger then, and no step back. */
+static enum lynx_status check_memory(struct ledger *ledger, const char *folder, struct buffer *now, struct lynx_error *error) {
+  const struct root root = {""};
+  struct buffer old;
+  struct checkpoint checkpoint;
+  char path[4096];
+  buffer_init(&old, NOTE_MAX);
+  (void)seen_path(ledger, folder, "checkpoint", path, sizeof path);
+  enum lynx_status found = root_read(&root, path, &old, NULL), status = ledger_refresh(ledger, error);
+  if (status == LYNX_OK) status = ledger_checkpoint(ledger, now, &checkpoint, error);
+  if (status == LYNX_OK && found == LYNX_OK)
+    status = hold_against(ledger, (struct bytes){old.data != NULL ? old.data : "", old.length}, &checkpoint, error);
+  else if (status == LYNX_OK && found != LYNX_NOT_FOUND)
+    status = lynx_fail(error, LYNX_INPUT, "%s: what was remembered of this ledger cannot be read", path);
+  bool same = old.length == now->length && old.data != NULL && now->data != NULL && memcmp(old.data, now->data, old.length) == 0;
+  if (status == LYNX_OK && !same) status = remember(path, now, error);
+  buffer_release(&old);
+  return status;
+}
+
 enum lynx_status seen_check(struct ledger *ledger, const char *address, const char *folder, struct buffer *ret_note,
                             struct lynx_error *error) {
-  const struct root root = {""};
-  struct buffer old, now;
-  struct checkpoint checkpoint;
-  char path[4096], key_path[4096];
-  buffer_init(&old, NOTE_MAX);
+  struct buffer now;
+  char key_path[4096];
   buffer_init(&now, NOTE_MAX);
-  (void)seen_path(ledger, folder, "checkpoint", path, sizeof path);
+  int lock = lock_memory(ledger, folder);
   enum lynx_status status = check_key(ledger, address_path(address, folder, key_path, sizeof key_path), error);
   if (status == LYNX_OK || status == LYNX_MACHINE) {
-    enum lynx_status read = ledger_checkpoint(ledger, &now, &checkpoint, error), found = LYNX_NOT_FOUND;
-    if (read == LYNX_OK) found = root_read(&root, path, &old, NULL);
-    if (read != LYNX_OK) status = read;
-    else if (found == LYNX_OK)
-      read = hold_against(ledger, (struct bytes){old.data != NULL ? old.data : "", old.length}, &checkpoint, error);
-    else if (found != LYNX_NOT_FOUND) read = lynx_fail(error, LYNX_INPUT, "%s: what was remembered of this ledger cannot be read", path);
+    enum lynx_status read = check_memory(ledger, folder, &now, error);
     if (read != LYNX_OK) status = read;
   }
-  bool same = old.length == now.length && old.data != NULL && now.data != NULL && memcmp(old.data, now.data, old.length) == 0;
-  if (status == LYNX_OK && !same) status = remember(path, &now, error);
+  if (lock >= 0) (void)close(lock); /* and with it the lock */
   if (ret_note != NULL && !buffer_append(ret_note, now.data != NULL ? now.data : "", now.length))
     status = lynx_fail(error, LYNX_LIMIT, "no memory for a checkpoint");
-  buffer_release(&old);
   buffer_release(&now);
   return status;
 }

@@ -1,5 +1,6 @@
 /* ledger/seen.h: what this client saw of each ledger last, so that one that is rolled back, forked or replaced is found out.
  * Shapes   in a folder: per log key the newest checkpoint whose consistency was shown; per address the log key that was found there
+ * Threads  several processes: each check is under a lock of that ledger's memory
  * Errors   PROTOCOL: the ledger went back, does not continue what was seen, or has another log key than before; INPUT: what was remembered
  *          is damaged; MACHINE: it cannot be remembered; and what reading the ledger gives */
 #ifndef LEDGER_SEEN_H

@@ -10,6 +10,7 @@ const char *agreement_text(enum agreement agreement) {
     case AGREEMENT_NOBODY: return "names no signatories";
     case AGREEMENT_MISSING: return "not agreed before the run";
     case AGREEMENT_BY_ORDER: return "agreed before the run, by the ledger's own order";
+    case AGREEMENT_OF_ANOTHER: return "agreed for another bundle: this one names its intent";
     case AGREEMENT_WITNESSED: return "agreed before the run, witnessed";
   }
   return "?";
@@ -25,7 +26,7 @@ struct gathering {
   const struct standing_question *question;
   struct standing *standing;
   struct intent {
-    char hex[DIGEST_HEX];
+    uint8_t leaf[DIGEST_BYTES];
     const char *by;
     bool sealed; /* a bundle of the same team answers it */
   } * intents;
@@ -41,6 +42,10 @@ static const char *of_predicate(struct gathering *g, const struct ledger_entry *
   return arena_copy(&g->standing->arena, json_get_text(entry->statement.predicate, key, ""));
 }
 
+static bool is_its_intent(const struct gathering *g, const uint8_t intent[DIGEST_BYTES]) {
+  return g->question->has_intent && memcmp(intent, g->question->intent, DIGEST_BYTES) == 0;
+}
+
 static bool take_of_contract(void *context, const struct ledger_entry *entry, const char *subject) {
   struct gathering *g = context;
   struct standing *s = g->standing;
@@ -53,22 +58,25 @@ static bool take_of_contract(void *context, const struct ledger_entry *entry, co
     g->intents = arena_room(&s->arena, g->intents, g->n_intents, sizeof *g->intents);
     struct intent *intent = &g->intents[g->n_intents++];
     *intent = (struct intent){.by = arena_copy(&s->arena, entry->signer)};
-    if (strcmp(digest_hex(entry->leaf, intent->hex), g->question->intent) == 0) {
+    memcpy(intent->leaf, entry->leaf, DIGEST_BYTES);
+    if (is_its_intent(g, entry->leaf)) {
       g->intent_index = entry->index;
       g->intent_by = intent->by;
     }
   }
   if (strcmp(entry->statement.kind, "bundle") == 0) {
-    const char *hex = json_get_text(entry->statement.predicate, "intent", "");
+    uint8_t answered[DIGEST_BYTES];
+    bool answers = statement_intent(&entry->statement, answered);
     const uint8_t *bundle = statement_subject_named(&entry->statement, "bundle");
     bool other = bundle != NULL && memcmp(bundle, g->question->bundle, DIGEST_BYTES) != 0;
-    if (other && hex[0] != 0 && strcmp(hex, g->question->intent) == 0) {
+    if (other && answers && is_its_intent(g, answered)) {
       s->rivals = arena_room(&s->arena, s->rivals, s->n_rivals, sizeof *s->rivals);
       s->rivals[s->n_rivals++] = (struct standing_rival){.by = arena_copy(&s->arena, entry->signer), .index = entry->index};
       (void)digest_hex(bundle, s->rivals[s->n_rivals - 1].bundle);
     }
-    for (size_t i = 0; i < g->n_intents; i++)
-      if (strcmp(g->intents[i].hex, hex) == 0 && strcmp(g->intents[i].by, entry->signer) == 0) g->intents[i].sealed = true;
+    for (size_t i = 0; i < g->n_intents && answers; i++)
+      if (memcmp(g->intents[i].leaf, answered, DIGEST_BYTES) == 0 && strcmp(g->intents[i].by, entry->signer) == 0)
+        g->intents[i].sealed = true;
   }
   return true;
 }
@@ -159,8 +167,9 @@ static bool take_of_bundle(void *context, const struct ledger_entry *entry, cons
   struct standing *s = g->standing;
   const char *kind = entry->statement.kind;
   if (strcmp(subject, "bundle") != 0) return true; /* the bundle of somebody's verification, say */
-  bool answers = strcmp(kind, "bundle") == 0 && g->intent_by != NULL && strcmp(entry->signer, g->intent_by) == 0 &&
-                 strcmp(json_get_text(entry->statement.predicate, "intent", ""), g->question->intent) == 0;
+  uint8_t answered[DIGEST_BYTES];
+  bool answers = g->intent_by != NULL && strcmp(entry->signer, g->intent_by) == 0 && statement_intent(&entry->statement, answered) &&
+                 is_its_intent(g, answered);
   if (strcmp(kind, "bundle") == 0 &&
       (!s->recorded || (answers && !g->answered))) { /* the entry of who ran it, if somebody else's came first */
     s->recorded = true;
@@ -207,10 +216,12 @@ static void judge_agreement(struct gathering *g) {
       s->missing[s->n_missing++] = arena_copy(&s->arena, name);
     } else if (at + 1 > n_needed) n_needed = at + 1;
   }
-  s->agreement = g->question->n_signatories == 0 ? AGREEMENT_NOBODY
-                 : s->n_missing > 0              ? AGREEMENT_MISSING
-                 : witnessed(g, n_needed)        ? AGREEMENT_WITNESSED
-                                                 : AGREEMENT_BY_ORDER;
+  s->is_rival = s->n_rivals > 0 && !g->answered;
+  s->agreement = s->is_rival                       ? AGREEMENT_OF_ANOTHER
+                 : g->question->n_signatories == 0 ? AGREEMENT_NOBODY
+                 : s->n_missing > 0                ? AGREEMENT_MISSING
+                 : witnessed(g, n_needed)          ? AGREEMENT_WITNESSED
+                                                   : AGREEMENT_BY_ORDER;
 }
 
 enum lynx_status standing_of(struct ledger *ledger, const struct standing_question *question, struct standing *ret,

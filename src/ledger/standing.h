@@ -11,16 +11,18 @@ struct standing_question {
   uint8_t contract[DIGEST_BYTES], bundle[DIGEST_BYTES];
   const char *const *signatories; /* teams that the contract names */
   size_t n_signatories;
-  const char *intent;      /* digest of the run's intent, in hexadecimal, by the bundle's own record; "" */
-  struct bytes checkpoint; /* the signed note that the run embedded when it began; length 0 */
-  int64_t run_start_s;     /* by the bundle's own record */
+  bool has_intent;
+  uint8_t intent[DIGEST_BYTES]; /* of the run, by the bundle's own record */
+  struct bytes checkpoint;      /* the signed note that the run embedded when it began; length 0 */
+  int64_t run_start_s;          /* by the bundle's own record */
 };
 
 enum agreement {
-  AGREEMENT_NOBODY,   /* the contract names no signatories */
-  AGREEMENT_MISSING,  /* not all of them signed before the run, or it cannot be shown */
-  AGREEMENT_BY_ORDER, /* all signed before the run's intent, in the log's own order: its keeper's word */
-  AGREEMENT_WITNESSED /* and a quorum of witnesses had cosigned that, at a time before the run began */
+  AGREEMENT_NOBODY,     /* the contract names no signatories */
+  AGREEMENT_OF_ANOTHER, /* another bundle is recorded under the intent that this one names */
+  AGREEMENT_MISSING,    /* not all of them signed before the run, or it cannot be shown */
+  AGREEMENT_BY_ORDER,   /* all signed before the run's intent, in the log's own order: its keeper's word */
+  AGREEMENT_WITNESSED   /* and a quorum of witnesses had cosigned that, at a time before the run began */
 };
 const char *agreement_text(enum agreement agreement);
 
@@ -70,6 +72,7 @@ struct standing {
   size_t n_started, n_sealed, n_abandoned; /* runs of this contract */
   struct standing_rival *rivals;
   size_t n_rivals;
+  bool is_rival; /* and this one was not entered by the team whose intent it is: nothing of that intent is this bundle's */
   struct standing_verification *verifications;
   size_t n_verifications, n_reproduced, n_not_reproduced, n_inconclusive;
   struct standing_contest *contests;

@@ -129,6 +129,16 @@ void json_standing(const struct standing *s, struct json_writer *json) {
   json_put_text(json, "agreement", agreement_text(s->agreement));
   json_put_bool(json, "agreed", s->agreement == AGREEMENT_BY_ORDER || s->agreement == AGREEMENT_WITNESSED);
   json_put_bool(json, "witnessed", s->agreement == AGREEMENT_WITNESSED);
+  json_key(json, "rivals");
+  json_open_array(json);
+  for (size_t i = 0; i < s->n_rivals; i++) {
+    json_open_object(json);
+    json_put_text(json, "by", s->rivals[i].by);
+    json_put_text(json, "bundle", s->rivals[i].bundle);
+    json_put_int(json, "entry", (int64_t)s->rivals[i].index);
+    json_close(json);
+  }
+  json_close(json);
   json_key(json, "missing");
   json_open_array(json);
   for (size_t i = 0; i < s->n_missing; i++) json_text(json, s->missing[i]);
@@ -179,7 +189,7 @@ void html_standing(const struct standing *s, struct buffer *out) {
   buffer_init(&sentence, 65536);
   (void)standing_sentence(s, &sentence);
   (void)buffer_text(out, "<h2>Standing</h2>");
-  html_text(out, s->n_open > 0 || s->n_not_reproduced > 0 || s->agreement == AGREEMENT_MISSING ? "<p class='bad'>" : "<p>",
+  html_text(out, s->n_open > 0 || s->n_not_reproduced > 0 || s->agreement == AGREEMENT_MISSING || s->is_rival ? "<p class='bad'>" : "<p>",
             sentence.data != NULL ? sentence.data : "", "</p>");
   buffer_release(&sentence);
   (void)buffer_text(out, "<table><tr><th>entry</th><th>team</th><th></th></tr>");

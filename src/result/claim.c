@@ -536,3 +536,10 @@ struct claim *claim_build_all(struct result *result) {
   for (size_t i = 0; i < result->n_precisions; i++) claim_build(result, i, &claims[i]);
   return claims;
 }
+
+void claim_refuse(struct result *result, struct claim *claim, const char *reason) {
+  claim->sentence = NULL;
+  claim->n_parts = 0;
+  claim->reasons = arena_room(&result->arena, claim->reasons, claim->n_reasons, sizeof *claim->reasons);
+  claim->reasons[claim->n_reasons++] = arena_copy(&result->arena, reason);
+}

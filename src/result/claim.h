@@ -39,6 +39,8 @@ const char *accuracy_unit(const struct contract *contract);
 
 /* In the result's arena. */
 void claim_build(struct result *result, size_t precision, struct claim *ret);
+/* For a reason that lies outside of the result: there is no sentence. */
+void claim_refuse(struct result *result, struct claim *claim, const char *reason);
 /* Of every precision, in their order: result->n_precisions of them, in the result's arena. */
 struct claim *claim_build_all(struct result *result);
 

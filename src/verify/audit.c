@@ -451,13 +451,13 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
   w->n_missing += file != NULL && !blob_known(ledger_store(w->ledger), file);
   w->n_format_1 += entry->statement.format == 1;
   w->n_intents += strcmp(entry->statement.kind, "intent") == 0;
-  const char *intent = json_get_text(entry->statement.predicate, "intent", "");
+  uint8_t intent[DIGEST_BYTES];
   const uint8_t *bundle = statement_subject_named(&entry->statement, "bundle");
-  if (strcmp(entry->statement.kind, "bundle") == 0 && strlen(intent) == DIGEST_HEX - 1 && bundle != NULL) {
+  if (statement_intent(&entry->statement, intent) && bundle != NULL) {
     w->answers = xroom(w->answers, w->n_answers, &w->room_answers, sizeof *w->answers);
     struct answer *answer = &w->answers[w->n_answers++];
     *answer = (struct answer){.index = entry->index};
-    memcpy(answer->intent, intent, DIGEST_HEX);
+    (void)digest_hex(intent, answer->intent);
     memcpy(answer->bundle, bundle, DIGEST_BYTES);
   }
   if (strcmp(entry->statement.kind, "contract") != 0) return true;

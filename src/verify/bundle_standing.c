@@ -11,9 +11,9 @@ enum lynx_status bundle_standing(struct ledger *ledger, struct bundle *bundle, c
   const char *intent = bundle_meta(bundle, "ledger_intent"), *note = bundle_meta(bundle, "ledger_checkpoint");
   struct standing_question q = {.signatories = (const char *const *)result->contract.signatories.items,
                                 .n_signatories = result->contract.signatories.n_items,
-                                .intent = intent != NULL ? intent : "",
                                 .checkpoint = bytes_of(note != NULL ? note : ""),
                                 .run_start_s = INT64_MAX};
+  q.has_intent = intent != NULL && hex_decode(intent, q.intent, DIGEST_BYTES);
   lynx_assert(hex_decode(result->contract_digest, q.contract, DIGEST_BYTES));
   (void)hex_decode(result->seal.root, q.bundle, DIGEST_BYTES); /* an unsealed one has none, and is in no ledger */
   enum lynx_status status = bundle_each_session(bundle, take_start, &q.run_start_s, error);

@@ -262,6 +262,50 @@ def test_readers_and_writers_beside_one_another(tmp_path):
     assert sorted(n for n in os.listdir(tmp_path) if "ledger" in n) == ["team.ledger", "team.ledger.key"], "taken in"
 
 
+def test_a_stolen_intent_is_not_claimed(tmp_path):
+    """A bundle that carries the intent of one that is in the ledger: nothing of that run is its own."""
+    env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
+    ledger, out, forged = tmp_path / "team.ledger", f"{tmp_path}/a.lynx", f"{tmp_path}/forged.lynx"
+    path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING, signatories="[ml]")
+    for words in (
+        ("key", "ml", "--out", tmp_path),
+        ("log", "create", ledger),
+        ("sign", path, "--ledger", ledger),
+        ("run", path, "--out", out, "--quiet", "--ledger", ledger),
+    ):
+        r = l.lynx(*words, env=env)
+        assert r.returncode == 0, (words, r.stderr)
+    r = l.lynx("claim", out, "--ledger", ledger, env=env)
+    assert r.returncode == 0 and "was agreed before the run" in r.stdout, r.stdout + r.stderr
+    l.forge(out, forged, "UPDATE request SET end_ns = end_ns - 1 WHERE id = 0")
+    r = l.lynx("claim", forged, "--ledger", ledger, env=env)
+    assert r.returncode == 1 and "is another bundle" in r.stdout and "was agreed for another bundle" in r.stdout, r.stdout
+    claims = json.loads(l.lynx("claim", forged, "--ledger", ledger, "--json", env=env).stdout)
+    assert claims[0]["claim"] is None and "is another bundle" in claims[0]["refused_because"][-1], claims
+    shown = json.loads(l.lynx("show", forged, "--ledger", ledger, "--json", env=env).stdout.splitlines()[1])
+    assert (shown["recorded"], shown["agreed"]) == (False, False), shown
+    assert [x["bundle"] for x in shown["rivals"]] == [l.show(out)["bundle"]["root"]], shown
+    r = l.lynx("audit", forged, "--ledger", ledger, env=env)
+    assert r.returncode == 1 and "another bundle" in r.stdout, r.stdout
+
+
+def test_memory_of_a_ledger_beside_writers(tmp_path):
+    """What was seen is remembered while others add: no step back is seen where there was none, and the newest memory stays."""
+    env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
+    ledger = tmp_path / "team.ledger"
+    for words in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
+        assert l.lynx(*words, env=env).returncode == 0
+    path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
+    signing = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do "$0" sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
+    words = [["sh", "-c", signing, LYNX, path, str(ledger), str(k)] for k in range(6)]
+    writers = [subprocess.Popen(w, env={**environment(), **env}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) for w in words]
+    for w in writers:
+        assert w.wait() == 0, w.stderr.read()
+    (memory,) = glob.glob(f"{tmp_path}/state/lynxbench/ledgers/*.checkpoint")
+    r = l.lynx("log", "checkpoint", ledger, env={**env, "XDG_STATE_HOME": str(tmp_path / "other")})
+    assert open(memory).read().split("\n")[:3] == r.stdout.split("\n")[:3], "the newest checkpoint"
+
+
 def test_looking_at_a_trace_database_deletes_nothing(tmp_path):
     trace, victim = f"{tmp_path}/trace.sqlite", a_file(f"{tmp_path}/victim")
     with sqlite3.connect(trace) as db:

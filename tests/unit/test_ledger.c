@@ -1,6 +1,7 @@
 /* The ledger over a real store: what it takes and refuses, proofs of every entry, rollback and fork, every byte of it changed, standing. */
 #include "ledger/ledger.h"
 
+#include <ctype.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -245,7 +246,7 @@ static void check_standing(struct ledger *l) {
   uint64_t index;
   struct buffer note;
   buffer_init(&note, NOTE_MAX);
-  struct standing_question q = {.signatories = signatories, .n_signatories = 2, .intent = "", .run_start_s = 2000};
+  struct standing_question q = {.signatories = signatories, .n_signatories = 2, .run_start_s = 2000};
   memcpy(q.contract, contract, sizeof contract);
   memcpy(q.bundle, bundle, sizeof bundle);
   CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
@@ -266,7 +267,8 @@ static void check_standing(struct ledger *l) {
   const struct about seals = {
       "bundle", "intent", intent_hex, {subject("bundle", bundle), subject("file", file), subject("contract", contract)}};
   CHECK_INT(add(l, &seals, "ml", ml, &index, NULL, &error), LYNX_OK);
-  q.intent = intent_hex;
+  memcpy(q.intent, intent, sizeof intent);
+  q.has_intent = true;
   q.checkpoint = (struct bytes){note.data, note.length};
   CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
   CHECK(s.recorded && s.agreement == AGREEMENT_WITNESSED && s.n_missing == 0 && s.n_signatures == 2);
@@ -297,6 +299,31 @@ static void check_standing(struct ledger *l) {
   CHECK_INT(s.agreement, AGREEMENT_BY_ORDER);
   standing_release(&s);
   q.run_start_s = 2000;
+
+  /* The same run has no second bundle, however its intent is written; and a bundle that carries the intent of another has nothing of it. */
+  char upper[DIGEST_HEX];
+  for (size_t i = 0; i < sizeof upper; i++) upper[i] = (char)toupper(intent_hex[i]);
+  const struct about
+      again = {"bundle", "intent", intent_hex, {subject("bundle", contest), subject("file", file), subject("contract", contract)}},
+      in_capitals = {"bundle", "intent", upper, {subject("bundle", contest), subject("file", file), subject("contract", contract)}},
+      two = {"contest", "ground", "figure", {subject("bundle", bundle), subject("bundle", contest)}};
+  memset(contest, 7, sizeof contest);
+  const struct {
+    const struct about *about;
+    const char *says;
+  } refusals[] = {
+      {&again, "another bundle under the same intent"}, {&in_capitals, "64 lower-case digits"}, {&two, "two subjects named 'bundle'"}};
+  for (size_t i = 0; i < LYNX_COUNT(refusals); i++) {
+    struct lynx_error said = {0};
+    CHECK_INT(add(l, refusals[i].about, i == 1 ? "sre" : "ml", i == 1 ? sre : ml, &index, NULL, &said), LYNX_INPUT);
+    CHECK_CONTAINS(said.message, refusals[i].says);
+  }
+  memset(q.bundle, 7, sizeof q.bundle);
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK(!s.recorded && s.is_rival && s.n_rivals == 1 && s.agreement == AGREEMENT_OF_ANOTHER);
+  CHECK(memcmp(s.rivals[0].bundle, digest_hex(bundle, upper), DIGEST_HEX) == 0);
+  standing_release(&s);
+  memcpy(q.bundle, bundle, sizeof bundle);
 
   const struct about contests = {"contest", "ground", "figure", {subject("bundle", bundle)}};
   CHECK_INT(add(l, &contests, "sre", sre, &index, contest, &error), LYNX_OK);
