@@ -50,6 +50,10 @@ enum lynx_status control_fetch(const struct control_request *request, struct buf
   (void)curl_easy_setopt(curl, CURLOPT_USERAGENT, request->user_agent);
   (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
   (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(request->timeout_ns / 1000000 + 1));
+  if (request->slow_s > 0) {
+    (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1024L);
+    (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)request->slow_s);
+  }
   (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_body);
   (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, ret_body);
   if (request->json_body != NULL) (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->json_body);

@@ -14,6 +14,7 @@ struct control_request {
   const char *ca_file;    /* NULL: the system's */
   const char *user_agent; /* NULL: none is sent */
   int64_t timeout_ns;
+  int slow_s;                   /* given up where fewer than 1 KiB/s come or go for so long; 0: never */
   bool (*go_on)(void *context); /* asked about once a second; false: it is given up. NULL */
   void *context;
 };

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -21,6 +23,49 @@ bool file_write_all(int fd, const void *data, size_t length) {
     length -= (size_t)n;
   }
   return true;
+}
+
+bool file_wait_for_first_byte(int fd) {
+  struct stat info;
+  struct pollfd wait = {.fd = fd, .events = POLLIN};
+  if (fstat(fd, &info) != 0 || !S_ISFIFO(info.st_mode)) return true;
+  int n = 0;
+  while ((n = poll(&wait, 1, FILE_WAIT_S * 1000)) < 0 && errno == EINTR)
+    ;
+  if (n == 0) errno = ETIMEDOUT;
+  return n > 0;
+}
+
+static int leave_with(int fd, int reason) {
+  (void)close(fd); /* nothing was written or read */
+  errno = reason;
+  return -1;
+}
+
+int file_open_to_read(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return -1;
+  if (!file_wait_for_first_byte(fd)) return leave_with(fd, ETIMEDOUT);
+  return fcntl(fd, F_SETFL, 0) == 0 ? fd : leave_with(fd, errno);
+}
+
+int file_open_to_write(const char *path) {
+  const struct timespec look = {.tv_nsec = 50000000};
+  int fd = -1;
+  for (int k = 0; k < FILE_WAIT_S * 20 && fd < 0; k++) {
+    fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno != ENXIO) return -1; /* ENXIO: nobody reads it yet */
+    if (fd < 0) (void)nanosleep(&look, NULL);
+  }
+  if (fd < 0) {
+    errno = ETIMEDOUT;
+    return -1;
+  }
+  return fcntl(fd, F_SETFL, 0) == 0 ? fd : leave_with(fd, errno);
+}
+
+const char *file_error_text(int code) {
+  return code == ETIMEDOUT ? "a pipe that nobody uses at its other end; it was waited for 10 s" : strerror(code);
 }
 
 bool file_temporary_name(const char *path, char *ret, size_t size) {

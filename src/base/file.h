@@ -9,6 +9,16 @@
 
 /* All of it, however often the system takes less. False: errno tells why. */
 bool file_write_all(int fd, const void *data, size_t length);
+enum { FILE_WAIT_S = 10 };
+/* Opens what the user named for reading, a pipe too: one through which nothing comes for FILE_WAIT_S gives -1 and ETIMEDOUT, instead of
+ * waiting for ever for somebody to write. What comes later is waited for. */
+int file_open_to_read(const char *path);
+/* The same for writing in place, as into a device or a pipe: ETIMEDOUT where nobody reads it for FILE_WAIT_S. */
+int file_open_to_write(const char *path);
+/* For a descriptor that is open already. False: ETIMEDOUT. Of what is no pipe: true. */
+bool file_wait_for_first_byte(int fd);
+/* errno's words; of ETIMEDOUT, what it means here. */
+const char *file_error_text(int code);
 /* A name beside it that nobody can foresee and no earlier process left: PATH.RANDOM.tmp. False: too long, or no random bytes. */
 bool file_temporary_name(const char *path, char *ret, size_t size);
 /* To a temporary name beside it, synced, renamed; of the owner and mode of what stood there, as far as this process may. */

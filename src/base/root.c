@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 
 char *root_path(const struct root *root, const char *path, char *text, size_t size) {
   (void)snprintf(text, size, "%s%s", root->path, path);
@@ -151,8 +152,10 @@ static enum lynx_status read_path(const struct root *root, const char *path, boo
     lynx_error_at(error, path, 0, NULL);
     status = lynx_fail(error, LYNX_INPUT, "is no file");
   } else {
-    if (known && S_ISFIFO(info.st_mode)) (void)fcntl(fd, F_SETFL, 0);
-    status = read_all(fd, path, ret, error);
+    bool pipe = known && S_ISFIFO(info.st_mode), comes = !pipe || file_wait_for_first_byte(fd);
+    if (!comes) lynx_error_at(error, path, 0, NULL);
+    if (pipe) (void)fcntl(fd, F_SETFL, 0);
+    status = comes ? read_all(fd, path, ret, error) : lynx_fail(error, LYNX_IO, "%s", file_error_text(errno));
   }
   (void)close(fd); /* only read from: nothing can be lost */
   return status;

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -95,9 +96,9 @@ static bool show_progress(void *context, int64_t done) {
 
 static enum lynx_status open_trace(const char *path, struct trace_source *ret, int64_t *ret_bytes, struct lynx_error *error) {
   struct stat info;
-  int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+  int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : file_open_to_read(path);
   if (descriptor < 0 || fstat(descriptor, &info) != 0)
-    return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be read: %s", strerror(errno));
+    return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be read: %s", file_error_text(errno));
   *ret_bytes = (int64_t)info.st_size;
   if (!S_ISDIR(info.st_mode)) return trace_source_file(descriptor, S_ISREG(info.st_mode) ? path : NULL, ret, error);
   (void)close(descriptor);

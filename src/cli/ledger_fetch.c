@@ -4,12 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/control.h"
 #include "base/json.h"
 #include "base/root.h"
+#include "cli/output.h"
 
 enum { TOKEN_MAX = 200 };
 #define TIMEOUT_NS (600 * INT64_C(1000000000))
+enum { SLOW_S = 30, TELL_S = 5 };
+
+/* A silent server is not waited for without a word; Ctrl-C ends it. */
+struct waiting {
+  const char *url;
+  int64_t begun_ns, told_s;
+};
+
+static bool tell_waiting(void *context) {
+  struct waiting *w = context;
+  int64_t s = (clock_now(&clock_system) - w->begun_ns) / 1000000000;
+  if (s < w->told_s + TELL_S) return true;
+  w->told_s = s;
+  complain("%s: asked %lld s ago; Ctrl-C stops\n", w->url, (long long)s);
+  return true;
+}
 
 bool ledger_is_url(const char *address) {
   return strncmp(address, "http://", 7) == 0 || strncmp(address, "https://", 8) == 0;
@@ -35,8 +53,14 @@ enum lynx_status ledger_fetch(void *context, const char *path, struct buffer *re
     lynx_error_at(error, "LYNXBENCH_READER", 0, NULL);
     return lynx_fail(error, LYNX_INPUT, "found %zu bytes; accepted: a token as `lynxbench reader` gives it", strlen(reader_token()));
   }
-  const struct control_request request = {
-      .url = where, .bearer = reader_token(), .ca_file = getenv("LYNXBENCH_CA_FILE"), .timeout_ns = TIMEOUT_NS};
+  struct waiting waiting = {.url = where, .begun_ns = clock_now(&clock_system)};
+  const struct control_request request = {.url = where,
+                                          .bearer = reader_token(),
+                                          .ca_file = getenv("LYNXBENCH_CA_FILE"),
+                                          .timeout_ns = TIMEOUT_NS,
+                                          .slow_s = SLOW_S,
+                                          .go_on = tell_waiting,
+                                          .context = &waiting};
   enum lynx_status status = control_fetch(&request, ret, &http_status, error);
   if (status != LYNX_OK || http_status == 200) return status;
   lynx_error_at(error, where, 0, NULL);
@@ -65,13 +89,17 @@ enum lynx_status ledger_send(const char *url, const char *path, struct bytes byt
   int http_status = 0;
   (void)snprintf(where, sizeof where, "%s%s%s", url, url[strlen(url) - 1] == '/' ? "" : "/", path);
   buffer_init(&body, 1 << 20);
+  struct waiting waiting = {.url = where, .begun_ns = clock_now(&clock_system)};
   if (!buffer_append(&body, bytes.ptr, bytes.length)) return lynx_fail(error, LYNX_LIMIT, "too much to send at once");
   const struct control_request request = {.url = where,
                                           .ca_file = getenv("LYNXBENCH_CA_FILE"),
                                           .bearer = reader_token(),
                                           .json_body = file == NULL ? body.data : NULL,
                                           .put_file = file,
-                                          .timeout_ns = TIMEOUT_NS};
+                                          .timeout_ns = TIMEOUT_NS,
+                                          .slow_s = SLOW_S,
+                                          .go_on = tell_waiting,
+                                          .context = &waiting};
   enum lynx_status status = control_fetch(&request, ret_answer, &http_status, error);
   buffer_release(&body);
   if (status != LYNX_OK || http_status == 200) return status;

@@ -106,7 +106,7 @@ bool read_file(const char *path, size_t limit, struct buffer *ret) {
 
 /* A device, a pipe or a link is written through, not replaced. */
 static int write_through(const char *path, const char *data, size_t length) {
-  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  int fd = file_open_to_write(path);
   if (fd < 0) return errno;
   int why = file_write_all(fd, data, length) ? 0 : errno;
   return close(fd) != 0 && why == 0 ? errno : why;
@@ -137,7 +137,7 @@ static int hand_over(const char *path, const char *data, size_t length) {
 
 static bool write_file(const char *path, const char *data, size_t length, bool is_new) {
   int why = keeper >= 0 ? hand_over(path, data, length) : output_to_file(path, data, length, is_new);
-  if (why != 0) complain("lynxbench: %s: cannot be written: %s; name another file\n", path, strerror(why));
+  if (why != 0) complain("lynxbench: %s: cannot be written: %s; name another file\n", path, file_error_text(why));
   return why == 0;
 }
 

@@ -2,7 +2,8 @@
  * A digest that was computed once is kept in CACHE/lynxbench/digests (CACHE: $XDG_CACHE_HOME, else $HOME/.cache), by device, inode, size,
  * mtime and ctime: a file that was changed has another mtime or ctime. Who wants to be sure computes it anew (file_digest_anew).
  * Result   64 hexadecimal digits, as sha256sum prints them
- * Errors   false: the file cannot be read, or is larger than the budget and not remembered */
+ * Errors   false: the file cannot be read, is larger than the budget and not remembered, or is above 1 GiB
+ *          and mostly holes */
 #ifndef EXECUTOR_FILE_DIGEST_H
 #define EXECUTOR_FILE_DIGEST_H
 

@@ -50,7 +50,7 @@ static enum lynx_status read_leaf(const char *folder, const char *name, struct d
   if (fd < 0) return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "%s: %s", path, strerror(errno));
   bool good = file_digest_anew(fd, hex);
   (void)close(fd); /* only read from */
-  if (!good) return lynx_fail(error, LYNX_IO, "%s: no plain file, not readable to its end, or written to meanwhile", path);
+  if (!good) return lynx_fail(error, LYNX_IO, "%s: no plain file, not readable to its end, mostly holes, or written to meanwhile", path);
   model_leaf(name, hex, ret);
   return LYNX_OK;
 }

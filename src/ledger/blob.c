@@ -23,7 +23,7 @@ static struct bytes part_key(const uint8_t digest[DIGEST_BYTES], uint32_t part, 
 typedef enum lynx_status take_part(void *context, uint32_t part, struct bytes bytes, struct lynx_error *error);
 
 static enum lynx_status each_part(const char *path, take_part *take, void *context, struct lynx_error *error) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
   lynx_error_at(error, path, 0, NULL);
   if (fd < 0) return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be opened: %s", strerror(errno));
@@ -181,7 +181,7 @@ enum lynx_status blob_put_in_steps(struct store *store, const uint8_t digest[DIG
   enum lynx_status status = blob_digest_file(path, found, &length, error);
   if (status != LYNX_OK || blob_known(store, digest)) return status;
   if (memcmp(found, digest, DIGEST_BYTES) != 0) return lynx_fail(error, LYNX_INPUT, "the bytes do not have that digest");
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return lynx_fail(error, LYNX_IO, "cannot be opened: %s", strerror(errno));
   uint32_t n_parts = length > 0 ? (uint32_t)((length + BLOB_PART - 1) / BLOB_PART) : 1;
   for (uint32_t end = n_parts; end > 0 && status == LYNX_OK; end -= end < PARTS_AT_ONCE ? end : PARTS_AT_ONCE)

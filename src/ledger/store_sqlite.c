@@ -22,7 +22,8 @@ enum {
   READER_WAIT_MS = 10000,
   LOG_ALONE_MS = 1000,
   LOG_LOOK_MS = 20,
-  CLOSE_LOOKS = 5
+  CLOSE_LOOKS = 5,
+  CUT_WAIT_MS = 200
 };
 enum { LOG_PAGES = 1000, LOG_PAGES_MOST = 8192 }; /* of 4 KiB */
 
@@ -93,9 +94,11 @@ static bool checkpoint_allowed(const struct sqlite_store *s) {
 static int take_log_in(void *context, sqlite3 *db, const char *name, int n_pages) {
   const struct sqlite_store *s = context;
   if (n_pages < LOG_PAGES || !checkpoint_allowed(s)) return SQLITE_OK;
-  /* A long log is cut off too, or it keeps the length of the largest upload. */
+  /* A long log is cut off too, or it keeps the length of the largest upload; who looks meanwhile is not waited for long. */
+  (void)sqlite3_busy_timeout(db, CUT_WAIT_MS);
   (void)sqlite3_wal_checkpoint_v2(db, name, n_pages < LOG_PAGES_MOST ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE, NULL,
                                   NULL); /* what is not taken in now is the next time */
+  (void)sqlite3_busy_timeout(db, WAIT_MS);
   (void)flock(s->folder_fd, LOCK_UN);
   return SQLITE_OK;
 }

@@ -3,54 +3,97 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_set.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
 
-static void add_once(struct result *result, const char ***list, size_t *n, const char *text) {
-  for (size_t i = 0; i < *n; i++)
-    if (strcmp((*list)[i], text) == 0) return;
-  result_add_text(&result->arena, list, n, text);
+/* What is said of several precisions is said once. */
+struct said {
+  struct text_set texts;
+  const char ***list;
+  size_t *n;
+};
+
+struct judging {
+  struct result *result;
+  struct said departures, not_compared, changed, holes;
+};
+
+static void add_once(struct judging *j, struct said *said, const char *text) {
+  size_t before = said->texts.n;
+  const char *kept = text_set_keep(&said->texts, &j->result->arena, text);
+  if (said->texts.n > before) result_add_text(&j->result->arena, said->list, said->n, kept);
+}
+
+/* Facts by their names without a role, in the list's order where names are the same: a stranger's list has any length. */
+struct named_fact {
+  const char *name;
+  const struct fact *fact;
+};
+
+struct by_name {
+  struct named_fact *items;
+  size_t n;
+};
+
+static int name_order(const void *a, const void *b) {
+  const struct named_fact *x = a, *y = b;
+  int order = strcmp(x->name, y->name);
+  return order != 0 ? order : (x->fact > y->fact) - (x->fact < y->fact);
+}
+
+static struct by_name facts_by_name(const struct fact_list *facts) {
+  struct by_name ret = {xalloc(facts->n_items + 1, sizeof *ret.items), facts->n_items};
+  for (size_t i = 0; i < facts->n_items; i++) ret.items[i] = (struct named_fact){fact_without_role(facts->items[i].key), &facts->items[i]};
+  qsort(ret.items, ret.n, sizeof *ret.items, name_order);
+  return ret;
 }
 
 /* Joined captures have a fact of each host: the one of the layer that is asked for, else the first. */
-static const struct fact *find_of_any_host(const struct fact_list *facts, const char *name, enum layer layer) {
+static const struct fact *find_of_any_host(const struct fact_list *facts, const struct by_name *names, const char *name, enum layer layer) {
   const struct fact *found = fact_find(facts, name);
-  for (size_t i = 0; i < facts->n_items && found == NULL; i++)
-    if (facts->items[i].layer == layer && strcmp(fact_without_role(facts->items[i].key), name) == 0) found = &facts->items[i];
+  size_t low = 0, high = names->n;
+  while (found == NULL && low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (strcmp(names->items[middle].name, name) < 0) low = middle + 1;
+    else high = middle;
+  }
+  for (size_t i = low; i < names->n && found == NULL && strcmp(names->items[i].name, name) == 0; i++)
+    if (names->items[i].fact->layer == layer) found = names->items[i].fact;
   return found;
 }
 
-static void judge_expectations(struct result *result, const struct fact_list *facts) {
+static void judge_expectations(struct judging *j, const struct fact_list *facts, const struct by_name *names) {
+  struct result *result = j->result;
   struct arena *arena = &result->arena;
   const struct text_map *expect = &result->contract.executor.expect;
   for (size_t i = 0; i < expect->n_items; i++) {
     enum layer layer;
     const char *name;
     if (!contract_split_key(expect->keys[i], &layer, &name)) continue; /* the contract was refused for it */
-    const struct fact *fact = find_of_any_host(facts, name, layer);
+    const struct fact *fact = find_of_any_host(facts, names, name, layer);
     if (fact != NULL && fact->status == FACT_READ && strcmp(fact->value, expect->values[i]) == 0) continue;
     const char *owner = fact != NULL ? contract_owner(&result->contract, fact->layer) : "unknown layer";
     const char *found = fact == NULL ? "no such fact"
                                      : arena_printf(arena, "'%s'%s", fact->value, fact->status == FACT_READ ? "" : " (not read)");
-    add_once(result, &result->departures, &result->n_departures,
-             arena_printf(arena, "%s (%s): expected '%s', found %s", expect->keys[i], owner, expect->values[i], found));
+    add_once(j, &j->departures, arena_printf(arena, "%s (%s): expected '%s', found %s", expect->keys[i], owner, expect->values[i], found));
   }
 }
 
 /* What was declared and can be read is held against what was found: ordered is not delivered. */
-static void judge_declarations(struct result *result, const struct fact_list *facts) {
+static void judge_declarations(struct judging *j, const struct fact_list *facts, const struct by_name *names) {
+  struct result *result = j->result;
   for (size_t i = 0; i < facts->n_items; i++) {
     const struct fact *declared = &facts->items[i];
     if (strncmp(declared->key, "declared.", 9) != 0 || declared->status != FACT_DECLARED) continue;
-    const struct fact *found = find_of_any_host(facts, declared->key + 9, declared->layer);
+    const struct fact *found = find_of_any_host(facts, names, declared->key + 9, declared->layer);
     if (found == NULL || found->status != FACT_READ) {
-      add_once(result, &result->not_compared, &result->n_not_compared,
-               arena_printf(&result->arena, "%s.%s", layer_text(declared->layer), declared->key + 9));
+      add_once(j, &j->not_compared, arena_printf(&result->arena, "%s.%s", layer_text(declared->layer), declared->key + 9));
       continue;
     }
     const char *value = found->unit[0] != 0 ? arena_printf(&result->arena, "%s %s", found->value, found->unit) : found->value;
     if (strcmp(found->value, declared->value) == 0 || strcmp(value, declared->value) == 0) continue;
-    add_once(result, &result->departures, &result->n_departures,
+    add_once(j, &j->departures,
              arena_printf(&result->arena, "%s (%s): declared '%s', found '%s'", found->key,
                           contract_owner(&result->contract, declared->layer), declared->value, value));
   }
@@ -86,40 +129,54 @@ static void count_accelerators(struct result *result, const struct fact_list *fa
   }
 }
 
-static void judge_changes(struct result *result, const struct fact_list *start, const struct fact_list *end) {
+static void judge_changes(struct judging *j, const struct fact_list *start, const struct fact_list *end) {
+  struct result *result = j->result;
   struct difference_list differences;
   capture_diff(start, end, &differences);
   for (size_t i = 0; i < differences.n_items; i++) {
     const struct difference *d = &differences.items[i];
     if (d->of != FACT_IDENTITY || result_may_change(&result->contract, d->layer, d->key)) continue;
-    add_once(result, &result->changed, &result->n_changed,
+    add_once(j, &j->changed,
              arena_printf(&result->arena, "%s (%s, %s): '%s' at the start, '%s' at the end", d->key, layer_text(d->layer),
                           contract_owner(&result->contract, d->layer), d->a != NULL ? d->a : "absent", d->b != NULL ? d->b : "absent"));
   }
   difference_list_release(&differences);
 }
 
+static void judge_precision(struct judging *j, struct result_precision *precision, const struct fact_list *start,
+                            const struct fact_list *end) {
+  struct result *result = j->result;
+  if (start->n_items > 0) {
+    struct by_name names = facts_by_name(start);
+    capture_fingerprint(start, precision->fingerprint);
+    judge_expectations(j, start, &names);
+    judge_declarations(j, start, &names);
+    if (result->n_accelerators == 0) count_accelerators(result, start);
+    if (end->n_items > 0) judge_changes(j, start, end);
+    free(names.items);
+  }
+  for (size_t i = 0; i < start->n_items; i++)
+    if (strncmp(fact_without_role(start->items[i].key), "hole.", 5) == 0) add_once(j, &j->holes, start->items[i].value);
+}
+
 /* Each precision was captured by itself: its process has other arguments. */
 enum lynx_status executor_verdicts_judge(struct bundle *bundle, struct result *result, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
+  struct judging j = {.result = result,
+                      .departures = {.list = &result->departures, .n = &result->n_departures},
+                      .not_compared = {.list = &result->not_compared, .n = &result->n_not_compared},
+                      .changed = {.list = &result->changed, .n = &result->n_changed},
+                      .holes = {.list = &result->holes, .n = &result->n_holes}};
   result->accelerator = "";
   for (size_t p = 0; p < result->n_precisions && status == LYNX_OK; p++) {
     struct fact_list start = {0}, end = {0};
-    struct result_precision *precision = &result->precisions[p];
-    status = bundle_start_facts(bundle, precision->name, &start, error);
-    if (status == LYNX_OK) status = bundle_facts(bundle, arena_printf(&result->arena, "end:%s", precision->name), &end, error);
-    if (start.n_items > 0) {
-      capture_fingerprint(&start, precision->fingerprint);
-      judge_expectations(result, &start);
-      judge_declarations(result, &start);
-      if (result->n_accelerators == 0) count_accelerators(result, &start);
-      if (end.n_items > 0) judge_changes(result, &start, &end);
-    }
-    for (size_t i = 0; i < start.n_items; i++)
-      if (strncmp(fact_without_role(start.items[i].key), "hole.", 5) == 0)
-        add_once(result, &result->holes, &result->n_holes, arena_copy(&result->arena, start.items[i].value));
+    status = bundle_start_facts(bundle, result->precisions[p].name, &start, error);
+    if (status == LYNX_OK) status = bundle_facts(bundle, arena_printf(&result->arena, "end:%s", result->precisions[p].name), &end, error);
+    judge_precision(&j, &result->precisions[p], &start, &end);
     fact_list_release(&start);
     fact_list_release(&end);
   }
+  struct said *all[] = {&j.departures, &j.not_compared, &j.changed, &j.holes};
+  for (size_t i = 0; i < LYNX_COUNT(all); i++) text_set_release(&all[i]->texts);
   return status;
 }

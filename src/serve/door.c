@@ -11,7 +11,9 @@
 
 struct visit {
   int fd;
-  int64_t until_ns;
+  uint32_t address; /* of the network */
+  bool in_head, leaving;
+  int64_t begun_ns, until_ns;
   struct visit *next;
 };
 
@@ -23,6 +25,7 @@ struct door {
   pthread_t watch;
   bool closed;
   struct visit *visits;
+  size_t n_visits; /* that are not leaving */
 };
 
 static int64_t until(int64_t bytes) {
@@ -73,19 +76,68 @@ void door_close(struct door *door) {
   free(door);
 }
 
+/* --- a crowd --- */
+
+static uint32_t address_of(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const struct sockaddr_in *from = info != NULL ? (const struct sockaddr_in *)(const void *)info->client_addr : NULL;
+  uint32_t address = from != NULL && from->sin_family == AF_INET ? ntohl(from->sin_addr.s_addr) : 0;
+  return address >> 24 == 127 ? 127U << 24 : address;
+}
+
+static size_t places_of(const struct door *door, uint32_t address) {
+  size_t n = 0;
+  for (const struct visit *v = door->visits; v != NULL; v = v->next) n += !v->leaving && v->address == address;
+  return n;
+}
+
+/* Of the address with most places: the oldest whose head has not come, else the oldest of all, which is the slowest: requests are short. */
+static struct visit *who_leaves(const struct door *door, const struct visit *newcomer) {
+  struct visit *leaves = NULL;
+  uint32_t counted = 0, crowd = 0;
+  size_t most = 0;
+  for (const struct visit *v = door->visits; v != NULL; v = v->next) {
+    if (v->leaving || (most > 0 && v->address == counted)) continue;
+    counted = v->address;
+    size_t n = places_of(door, counted);
+    if (n > most) most = n, crowd = counted;
+  }
+  for (struct visit *v = door->visits; v != NULL; v = v->next) {
+    if (v->leaving || v->address != crowd || v == newcomer) continue;
+    if (leaves == NULL || v->in_head > leaves->in_head || (v->in_head == leaves->in_head && v->begun_ns < leaves->begun_ns)) leaves = v;
+  }
+  return leaves;
+}
+
+static void make_room(struct door *door, const struct visit *newcomer) {
+  struct visit *leaves = door->n_visits > DOOR_CROWDED ? who_leaves(door, newcomer) : NULL;
+  if (leaves == NULL) return;
+  leaves->leaving = true;
+  door->n_visits--;
+  (void)shutdown(leaves->fd, SHUT_RDWR);
+}
+
 void door_connection(void *context, struct MHD_Connection *connection, void **socket_context, enum MHD_ConnectionNotificationCode what) {
   struct door *door = context;
   struct visit *v = *socket_context;
   (void)pthread_mutex_lock(&door->lock);
   if (what == MHD_CONNECTION_NOTIFY_STARTED && (v = calloc(1, sizeof *v)) != NULL) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    *v = (struct visit){.fd = info != NULL ? info->connect_fd : -1, .until_ns = until(-1), .next = door->visits};
+    *v = (struct visit){.fd = info != NULL ? info->connect_fd : -1,
+                        .address = address_of(connection),
+                        .in_head = true,
+                        .begun_ns = clock_now(&clock_system),
+                        .until_ns = until(-1),
+                        .next = door->visits};
     door->visits = v;
+    door->n_visits++;
     *socket_context = v;
+    make_room(door, v);
   } else if (what == MHD_CONNECTION_NOTIFY_CLOSED && v != NULL) {
     struct visit **at = &door->visits;
     while (*at != v) at = &(*at)->next;
     *at = v->next;
+    door->n_visits -= !v->leaving;
     free(v);
     *socket_context = NULL;
   }
@@ -98,11 +150,12 @@ void door_allow(struct door *door, struct MHD_Connection *connection, int64_t by
   if (v == NULL) return;
   (void)pthread_mutex_lock(&door->lock);
   v->until_ns = until(bytes);
+  v->in_head = bytes < 0;
   (void)pthread_mutex_unlock(&door->lock);
 }
 
-/* "name:port", "1.2.3.4", "[::1]:80" */
-static bool is_ours(const struct door *door, const char *host) {
+/* "name:port", "1.2.3.4", "[::1]:80". given: a name that was given, and neither an address nor localhost. */
+static bool is_ours(const struct door *door, const char *host, bool given) {
   char name[256];
   struct in6_addr address;
   bool bracketed = host[0] == '[';
@@ -110,8 +163,8 @@ static bool is_ours(const struct door *door, const char *host) {
   if (n == 0 || n >= sizeof name) return false;
   memcpy(name, host + (bracketed ? 1 : 0), n);
   name[n] = 0;
-  if (inet_pton(bracketed ? AF_INET6 : AF_INET, name, &address) == 1) return true;
-  if (!bracketed && strcasecmp(name, "localhost") == 0) return true;
+  if (!given && inet_pton(bracketed ? AF_INET6 : AF_INET, name, &address) == 1) return true;
+  if (!given && !bracketed && strcasecmp(name, "localhost") == 0) return true;
   for (size_t i = 0; i < door->n_names && !bracketed; i++)
     if (strcasecmp(name, door->names[i]) == 0) return true;
   return false;
@@ -120,9 +173,10 @@ static bool is_ours(const struct door *door, const char *host) {
 const char *door_refuses(const struct door *door, struct MHD_Connection *connection) {
   const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
              *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
-  if (host != NULL && !is_ours(door, host)) return "this server does not go by that name: its keeper gives it one by --name";
+  if (host != NULL && !is_ours(door, host, false)) return "this server does not go by that name: its keeper gives it one by --name";
   if (origin == NULL) return NULL;
   const char *from = strstr(origin, "://");
-  if (from == NULL || !is_ours(door, from + 3)) return "a page of another place may not ask here";
+  bool same = from != NULL && host != NULL && strcasecmp(from + 3, host) == 0;
+  if (from == NULL || (!same && !is_ours(door, from + 3, true))) return "a page of another place may not ask here";
   return NULL;
 }

@@ -2,8 +2,10 @@
  *
  * Deadlines  a request's head DOOR_HEAD_S after the connection or the last answer; a body, and an answer, DOOR_BODY_S and a second more for
  *            every DOOR_RATE bytes. Whoever is slower is shown the door: an idle time alone would let a byte now and then hold a place
- * Names      a request's Host must be an address, localhost, or a name that was given; its Origin, where a browser sends one, the same: a
- *            page elsewhere cannot make a visitor's browser read or write here
+ * Crowds     where more than DOOR_CROWDED places are taken, each newcomer costs the address that has most of them one: a connection whose
+ *            head has not come, else the oldest. All of 127.0.0.0/8 is one address. So there is a place for who is new
+ * Names      a request's Host must be an address, localhost, or a name that was given; its Origin, where a browser sends one, is that
+ *            Host with its port, or a name that was given: a page elsewhere, on another port too, cannot make a visitor's browser read or write here
  * Threads    any */
 #ifndef SERVE_DOOR_H
 #define SERVE_DOOR_H
@@ -13,7 +15,7 @@
 #include "base/status.h"
 
 /* Many of one address: a team may be behind one. */
-enum { DOOR_HEAD_S = 10, DOOR_BODY_S = 30, DOOR_RATE = 64 << 10, DOOR_PLACES = 768, DOOR_PLACES_PER_ADDRESS = 256 };
+enum { DOOR_HEAD_S = 10, DOOR_BODY_S = 30, DOOR_RATE = 64 << 10, DOOR_PLACES = 768, DOOR_PLACES_PER_ADDRESS = 256, DOOR_CROWDED = 512 };
 
 struct door;
 

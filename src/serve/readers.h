@@ -41,7 +41,8 @@ char *reader_time_text(int64_t at_s, char text[32]);
 
 struct readers;
 /* tell: a line that says that nobody, or that all of them, are admitted from now on; from any thread. */
-enum lynx_status readers_open(const char *path, void (*tell)(const char *text), struct readers **ret, struct lynx_error *error) LYNX_MUST_CHECK;
+enum lynx_status readers_open(const char *path, void (*tell)(const char *text), struct readers **ret,
+                              struct lynx_error *error) LYNX_MUST_CHECK;
 size_t readers_count(struct readers *readers);
 void readers_close(struct readers *readers); /* accepts NULL */
 /* now_s: by the wall clock. *ret_until_s: how long it is good. */

@@ -75,7 +75,7 @@ static void tar_member(struct tar *t, const char *name, struct bytes bytes) {
 }
 
 static void tar_file(struct tar *t, const char *name, const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
   struct digest digest = {{0}};
   uint8_t sum[DIGEST_BYTES];

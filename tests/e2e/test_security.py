@@ -3,15 +3,19 @@
 pytest -k NAME runs one."""
 
 import base64
+import contextlib
 import glob
 import hashlib
 import json
 import os
+import resource
 import shutil
 import signal
+import socket
 import sqlite3
 import struct
 import subprocess
+import threading
 import time
 
 import lynx as l
@@ -260,6 +264,98 @@ def test_readers_and_writers_beside_one_another(tmp_path):
     assert seen == sorted(seen) and len(l.lynx("log", "list", ledger, env=env).stdout.splitlines()) == 38, seen
     assert l.lynx("sign", path, "--ledger", ledger, "--reservation", "alone", env=env).returncode == 0
     assert sorted(n for n in os.listdir(tmp_path) if "ledger" in n) == ["team.ledger", "team.ledger.key"], "taken in"
+
+
+# --- nobody waits for ever, and a small file costs little ---
+
+
+def test_a_pipe_that_nobody_uses_is_given_up(tmp_path, bundle):
+    """Read and written: each ends with a word about the pipe, and one that is used works."""
+    pipes = [tmp_path / f"pipe{i}" for i in range(8)]
+    for path in pipes:
+        os.mkfifo(path)
+    pipe = pipes[7]
+    l.lynx("key", "ml", "--out", tmp_path)
+    commands = (
+        ("attribute", pipes[0]),
+        ("attribute", pipes[1], pipes[1]),
+        ("sign", pipes[2], "--key", tmp_path / "ml.key", "--out", tmp_path / "s.json"),
+        ("lint", pipes[3]),
+        ("show", pipes[4]),
+        ("report", bundle, "--out", pipes[5]),
+        ("attribute", bundle, "--html", pipes[6]),
+    )
+    started = [
+        (c, subprocess.Popen([LYNX, *map(str, c)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        for c in commands
+    ]
+    for command, p in started:
+        out, err = p.communicate(timeout=40)
+        assert p.returncode in (2, 4) and "pipe" in err, (command, p.returncode, out, err)
+    with subprocess.Popen([LYNX, "lint", pipe], env=environment(), stdout=subprocess.PIPE, text=True) as p:
+        with open(pipe, "w") as f:
+            time.sleep(0.3)
+            f.write("lynxbench: 1\n")
+        assert "executor" in p.communicate(timeout=40)[0]
+
+
+def test_a_silent_ledger_server_is_given_up(tmp_path):
+    """Within a minute, with a word after some seconds; also one that sends a byte now and then."""
+
+    def answer(s, drips):
+        with contextlib.suppress(OSError):
+            c, _ = s.accept()
+            c.recv(4096)
+            c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" if drips else b"")
+            for _ in range(600):
+                time.sleep(0.2)
+                c.sendall(b"x" if drips else b"")
+
+    started = []
+    with contextlib.ExitStack() as stack:
+        for drips in (False, True):
+            s = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            threading.Thread(target=answer, args=(s, drips), daemon=True).start()
+            words = [LYNX, "log", "list", f"http://127.0.0.1:{s.getsockname()[1]}/"]
+            env = {**environment(), "HOME": str(tmp_path / str(drips))}
+            started.append(subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        for p in started:
+            _, err = p.communicate(timeout=60)
+            assert p.returncode in (2, 4, 5) and "Ctrl-C stops" in err, err
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        ("fact", "moment, 'system', 'declared.k' || i, 'identity', 'declared', 'v', '', 's', 0", "(SELECT DISTINCT moment FROM fact)"),
+        ("fact", "moment, 'system', 'k' || i, 'identity', 'read', moment, '', 's', 0", "(SELECT DISTINCT moment FROM fact)"),
+        ("fact", "moment, 'system', 'hole.k' || i, 'identity', 'read', 'h' || i, '', 's', 0", "(SELECT DISTINCT moment FROM fact)"),
+        ("event", "1000 + i, 0, 'condition', 'c' || i", "(SELECT 0)"),
+        ("sample", "session, 'x' || i, 0, 1.0", "(SELECT min(id) AS session FROM session)"),
+    ],
+)
+def test_a_small_file_does_not_stall_a_reader(tmp_path, bundle, what):
+    """Twenty times the rows take about twenty times the instructions, and not four hundred."""
+    table, values, source = what
+    counts = []
+    for n in (1000, 20000):
+        path = f"{tmp_path}/{n}.lynx"
+        rows = f"WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < {n - 1})"
+        l.forge(bundle, path, f"{rows} INSERT INTO {table} SELECT {values} FROM c, {source}")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert l.lynx("show", path, timeout=60).returncode in (0, 1, 3)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        counts.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert counts[1] < 100 * max(counts[0], 0.005), counts
+
+
+def test_a_file_of_holes_has_no_digest(tmp_path):
+    """A terabyte that takes no room on the disk: its zeros are not hashed."""
+    with open(tmp_path / "model.safetensors", "wb") as f:
+        f.write(b"\x08\0\0\0\0\0\0\0{}      ")
+        f.truncate(1 << 40)
+    r = l.lynx("capture", "--digest", tmp_path / "model.safetensors", timeout=60)
+    assert r.returncode == 2 and "holes" in r.stderr, r.stderr
 
 
 def test_a_stolen_intent_is_not_claimed(tmp_path):

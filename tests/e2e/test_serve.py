@@ -519,6 +519,37 @@ def blob(teams):
     return "/blob/" + hashlib.sha256(data).hexdigest(), data
 
 
+@pytest.mark.parametrize("slow", ["heads that do not come", "answers that are not read"])
+def test_a_crowd_keeps_nobody_out(teams, blob, slow):
+    """Three addresses take all the places that they can: who comes then is served at once."""
+    crowd = []
+    whole = f"GET {blob[0]} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    head = whole[:20] if slow.startswith("heads") else whole
+    try:
+        for i in range(3 * 250):
+            with contextlib.suppress(OSError):
+                s = socket.socket()
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+                s.settimeout(5)
+                s.bind((f"127.0.1.{1 + i % 3}", 0))
+                crowd.append(s)
+                s.connect(("127.0.0.1", teams.server.port))
+                s.sendall(head)
+        began = time.monotonic()
+        for _ in range(5):
+            check_equal(teams.server.ask("GET", "/checkpoint", source=("127.0.2.9", 0))[0], 200, "a newcomer")
+        check(time.monotonic() - began < 8, f"five answers took {time.monotonic() - began:.1f} s; a head is waited for 10 s")
+    finally:
+        for s in crowd:
+            s.close()
+
+
+def test_two_lengths_are_refused(teams):
+    with socket.create_connection(("127.0.0.1", teams.server.port), timeout=20) as s:
+        s.sendall(b"POST /add HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}xyz")
+        check("400 " in s.recv(200).decode(), "two lengths")
+
+
 @pytest.mark.long
 def test_half_heads_keep_nobody_out(teams):
     """Each address has so many places, and a head must come within ten seconds."""
@@ -611,7 +642,11 @@ NOT_OURS = [
     ({"Host": "ledger.example"}, 200),
     ({"Host": "LOCALHOST:80"}, 200),
     ({"Host": "[::1]:80"}, 200),
-    ({"Origin": "http://127.0.0.1:1"}, 200),
+    ({"Origin": "http://6.6.6.6"}, 403),
+    ({"Origin": "http://127.0.0.1:1"}, 403),
+    ({"Origin": "http://localhost:1"}, 403),
+    ({"Origin": "https://ledger.example"}, 200),
+    ({"Host": "localhost:80", "Origin": "http://LOCALHOST:80"}, 200),
 ]
 
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -232,6 +233,32 @@ static void check_reader(const char *address) {
   reader->table->close(reader);
 }
 
+/* What one large upload leaves in the log is taken in and cut off. */
+static void check_log_is_cut(void) {
+  enum { PARTS = 60 };
+  struct store *s = NULL;
+  struct lynx_error error = {0};
+  struct stat info = {.st_size = -1};
+  char log[200];
+  char *part = malloc(STORE_VALUE_MAX);
+  CHECK(part != NULL);
+  CHECK_INT(store_open(path, STORE_WRITE, &s, &error), LYNX_OK);
+  if (part == NULL || s == NULL) return;
+  memset(part, 'x', STORE_VALUE_MAX);
+  CHECK_INT(s->table->begin(s, &error), LYNX_OK);
+  for (int i = 0; i < PARTS; i++) {
+    char key[32];
+    (void)snprintf(key, sizeof key, "large.%d", i);
+    CHECK_INT(s->table->append(s, STORE_BLOB, bytes_of(key), (struct bytes){part, STORE_VALUE_MAX}, &error), LYNX_OK);
+  }
+  CHECK_INT(s->table->commit(s, &error), LYNX_OK);
+  (void)snprintf(log, sizeof log, "%s-wal", path);
+  CHECK_INT(stat(log, &info), 0);
+  CHECK(info.st_size < 1 << 20);
+  s->table->close(s);
+  free(part);
+}
+
 static void check_store(const char *address, bool create) {
   struct store *s = NULL;
   struct lynx_error error = {0};
@@ -258,6 +285,7 @@ int main(void) {
   (void)snprintf(path, sizeof path, "/tmp/lynx-store-%d.db", (int)getpid());
   CHECK_INT(store_open(path, STORE_WRITE, &s, &error), LYNX_NOT_FOUND);
   check_store(path, true);
+  check_log_is_cut();
   char command[300];
   (void)snprintf(command, sizeof command, "rm -f %s %s-wal %s-shm", path, path, path);
   CHECK_INT(system(command), 0);
