@@ -6,7 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/status.h"
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/digest.h"
+#include "base/text.h"
 
 enum { LEAST = 12, DIGIT_WITHIN = 512 }; /* characters after the beginning */
 
@@ -45,13 +48,69 @@ char *secret_mask(char *text) {
   return text;
 }
 
-bool secret_mask_bytes(char *bytes, size_t length, const char *also) {
-  bool any = false;
-  size_t n = also != NULL ? strlen(also) : 0;
-  for (char *p = bytes; n > 0 && (p = memmem(p, length - (size_t)(p - bytes), also, n)) != NULL; p += n) {
-    memset(p, '*', n);
-    any = true;
+/* --- a key that comes back written otherwise --- */
+
+enum { WRITTEN_LEAST = 8, SECRET_BYTES_MAX = 4096 };
+
+static void take_base64(const char *secret, size_t n, size_t before, void (*take)(void *context, const char *text), void *context) {
+  char *bytes = xalloc(n + before + 1, 1);
+  struct buffer out;
+  memcpy(bytes + before, secret, n);
+  buffer_init(&out, 2 * (n + before) + 8);
+  if (base64_encode(&out, bytes, n + before)) {
+    size_t from = (before * 8 + 5) / 6, to = (before + n) * 8 / 6; /* the letters that say nothing of what stands around it */
+    out.data[to] = 0;
+    take(context, out.data + from);
+    for (char *p = out.data; *p != 0; p++) *p = *p == '+' ? '-' : *p == '/' ? '_' : *p;
+    take(context, out.data + from);
   }
+  buffer_wipe(&out);
+  explicit_bzero(bytes, n + before);
+  free(bytes);
+}
+
+void secret_each_writing(const char *secret, void (*take)(void *context, const char *text), void *context) {
+  size_t n = secret != NULL ? strlen(secret) : 0;
+  if (n > 0) take(context, secret);
+  if (n < WRITTEN_LEAST || n > SECRET_BYTES_MAX) return;
+  char *hex = xalloc(2 * n + 1, 1);
+  (void)hex_encode((const uint8_t *)secret, n, hex);
+  take(context, hex);
+  for (char *p = hex; *p != 0; p++) *p = (char)toupper((unsigned char)*p);
+  take(context, hex);
+  explicit_bzero(hex, 2 * n);
+  free(hex);
+  for (size_t before = 0; before < 3; before++) take_base64(secret, n, before, take, context);
+}
+
+static void redact_writing(void *context, const char *text) {
+  text_redact(context, text);
+}
+
+void secret_redact(char *text, const char *secret) {
+  secret_each_writing(secret, redact_writing, text);
+}
+
+struct masking {
+  char *bytes;
+  size_t length;
+  bool any;
+};
+
+static void mask_writing(void *context, const char *text) {
+  struct masking *m = context;
+  size_t n = strlen(text);
+  for (char *p = m->bytes; n > 0 && (p = memmem(p, m->length - (size_t)(p - m->bytes), text, n)) != NULL; p += n) {
+    memset(p, '*', n);
+    m->any = true;
+  }
+}
+
+bool secret_mask_bytes(char *bytes, size_t length, const char *also) {
+  struct masking masking = {bytes, length, false};
+  size_t n = 0;
+  secret_each_writing(also, mask_writing, &masking);
+  bool any = masking.any;
   char last = bytes[length];
   bytes[length] = 0;
   for (char *p = bytes; p < bytes + length; p += strlen(p) + 1) {

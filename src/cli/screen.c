@@ -82,8 +82,11 @@ char *screen_bundle_name(const struct contract *contract, const char *suffix, ch
   (void)gmtime_r(&now, &t);
   (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &t);
   size_t n = 0;
-  for (const char *p = contract->name; *p != 0 && n < 100 && n + 1 < size; p++)
-    text[n++] = ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '-' || *p == '_') ? *p : '-';
+  for (const char *p = contract->name; *p != 0 && n < 100 && n + 1 < size; p++) {
+    bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+    if (plain || n > 0) text[n++] = plain ? *p : '-'; /* a file whose name begins with '-' is taken for an option */
+  }
+  if (n == 0) n = (size_t)snprintf(text, size, "run");
   (void)snprintf(text + n, size - n, "%s-%s.lynx", suffix, stamp);
   return text;
 }

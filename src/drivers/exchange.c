@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/secret.h"
 #include "drivers/sse.h"
 #include "drivers/transport.h"
 #include "drivers/wait.h"
@@ -237,7 +238,7 @@ static void deliver_written(const struct exchange *exchange, uint32_t slot, int6
 /* The engine may issue the slot's next request from here: nothing of the connection is touched afterwards. */
 static void deliver_end(struct exchange *exchange, struct connection *c, int64_t at_ns) {
   c->busy = false;
-  text_redact(c->answer.end.reason, exchange->options.bearer); /* a server may repeat what it was sent */
+  secret_redact(c->answer.end.reason, exchange->options.bearer); /* a server may repeat what it was sent */
   exchange->deliver(
       exchange->context,
       &(struct completion){.kind = COMPLETION_END, .slot = slot_of(exchange, c), .at_ns = at_ns, .read_lag_ns = -1, .end = &c->answer.end});

@@ -10,6 +10,7 @@
 #include "base/control.h"
 #include "base/endpoint.h"
 #include "base/json.h"
+#include "base/secret.h"
 #include "base/number.h"
 #include "drivers/exchange.h"
 #include "base/json_scan.h"
@@ -86,7 +87,7 @@ static enum lynx_status ask(const struct kserve_driver *driver, const char *path
   if (status == LYNX_OK && !json_is_object(*ret)) {
     json_decref(*ret);
     *ret = NULL;
-    text_redact(text_sanitise(found, sizeof found, body.data, body.length), driver->options.bearer);
+    secret_redact(text_sanitise(found, sizeof found, body.data, body.length), driver->options.bearer);
     status = lynx_fail(error, LYNX_INPUT, "%s answers %d and no JSON object: '%s'", url, code, found);
   }
   buffer_release(&body);

@@ -45,6 +45,11 @@ static enum lynx_status check_kind(const struct statement *statement, struct lyn
       if (strcmp(statement->subjects[i].name, statement->subjects[j].name) == 0)
         return lynx_fail(error, LYNX_INPUT, "two subjects named '%s': which of them it is about cannot be said",
                          statement->subjects[i].name);
+  int64_t time_s;
+  const char *time = json_get_text(statement->predicate, "time", NULL);
+  if (json_object_get(statement->predicate, "time") != NULL && !statement_time(statement, &time_s))
+    return lynx_fail(error, LYNX_INPUT, "time: found '%.40s', accepted: a time of UTC as 2026-11-28T02:15:44Z",
+                     time != NULL ? time : "no text");
   uint8_t intent[DIGEST_BYTES];
   const json_t *named = json_object_get(statement->predicate, "intent");
   if (named != NULL && strcmp(statement->kind, "bundle") == 0 && !statement_intent(statement, intent))

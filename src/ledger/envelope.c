@@ -1,6 +1,7 @@
 #include "ledger/envelope.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/number.h"
 #include "base/base64.h"
@@ -221,6 +222,15 @@ const uint8_t *statement_subject_named(const struct statement *statement, const 
   for (size_t i = 0; i < statement->n_subjects; i++)
     if (strcmp(statement->subjects[i].name, name) == 0) return statement->subjects[i].digest;
   return NULL;
+}
+
+bool statement_time(const struct statement *statement, int64_t *ret_s) {
+  struct tm utc = {.tm_isdst = 0};
+  const char *text = json_get_text(statement->predicate, "time", ""), *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  char again[32];
+  if (end == NULL || *end != 0 || strftime(again, sizeof again, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0 || strcmp(again, text) != 0) return false;
+  *ret_s = (int64_t)timegm(&utc);
+  return true;
 }
 
 bool statement_intent(const struct statement *statement, uint8_t ret[DIGEST_BYTES]) {

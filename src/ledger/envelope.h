@@ -58,6 +58,8 @@ void statement_release(struct statement *statement);
 int64_t statement_file_bytes(const struct statement *statement);
 /* The first subject of that name, or NULL. */
 const uint8_t *statement_subject_named(const struct statement *statement, const char *name);
+/* When it was signed, by the signer's clock: seconds since 1970, of "2026-11-28T02:15:44Z". False: it has no such time. */
+bool statement_time(const struct statement *statement, int64_t *ret_s);
 /* The intent that a bundle's entry says it answers, as the bytes that it is compared by. False: it names none; admission_check refuses what
  * is not written as a digest. */
 bool statement_intent(const struct statement *statement, uint8_t ret[DIGEST_BYTES]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/side_by_side.h"
 #include "ledger/entry.h"
 #include "ledger/ledger_private.h"
@@ -183,6 +184,7 @@ enum lynx_status ledger_each_mention(struct ledger *ledger, const uint8_t digest
 
 /* Entries of a batch are copied, so that nothing of the store is held while they are visited. So many of them are worth a thread. */
 enum { ENTRIES_FOR_THREAD = 16, THREADS_MOST = 8 };
+enum { AHEAD_MOST_S = 600 };
 
 struct entry_batch {
   const struct ledger *ledger;
@@ -431,6 +433,15 @@ static enum lynx_status each_answer(struct ledger *l, const uint8_t intent[DIGES
   return status;
 }
 
+/* A clock may be behind, and an entry may wait for its ledger; nobody signs tomorrow. Of an entry that is added now, not of a copy. */
+static enum lynx_status check_time(const struct admission *a, struct lynx_error *error) {
+  int64_t time_s;
+  if (!statement_time(&a->statement, &time_s) || time_s <= clock_realtime_s(&clock_system) + AHEAD_MOST_S) return LYNX_OK;
+  return lynx_fail(error, LYNX_INPUT,
+                   "time: found '%.40s', which is to come by this ledger's clock; accepted: at most %d minutes ahead of it",
+                   json_get_text(a->statement.predicate, "time", ""), AHEAD_MOST_S / 60);
+}
+
 /* One intent has at most one bundle. Whoever declared the intent is kept from a second one of its own only: else a stranger who came
  * first with another bundle could keep the true one out. */
 static enum lynx_status check_intent(struct ledger *l, const struct admission *a, struct lynx_error *error) {
@@ -499,6 +510,7 @@ enum lynx_status ledger_add_one(struct ledger *l, struct bytes bytes, uint64_t *
   *ret_index = l->edge.size;
   status = admission_check(&l->policy, bytes, &arena, &a, error);
   if (status == LYNX_OK && strcmp(a.statement.kind, "withdrawal") == 0) status = check_withdrawal(l, &a, error);
+  if (status == LYNX_OK && l->log_key != NULL) status = check_time(&a, error);
   if (status == LYNX_OK && l->log_key != NULL) status = check_intent(l, &a, error); /* a copy takes what its log signed */
   if (status == LYNX_OK && l->allow != NULL) status = l->allow(l->allow_context, l, bytes, error);
   if (status == LYNX_OK) status = ledger_put_one(l, bytes, &a.statement, leaf, error);

@@ -85,9 +85,8 @@ static enum lynx_status read_intent(struct ledger *ledger, const uint8_t *leaf, 
 
 /* By the signer's clock: a few minutes or hours off are no matter. */
 static bool is_of_today(const struct statement *statement) {
-  struct tm utc = {.tm_isdst = 0};
-  const char *end = strptime(json_get_text(statement->predicate, "time", ""), "%Y-%m-%dT%H:%M:%S", &utc);
-  return end != NULL && llabs((long long)timegm(&utc) - (long long)clock_realtime_s(&clock_system)) < DAY_S;
+  int64_t time_s;
+  return statement_time(statement, &time_s) && llabs((long long)(time_s - clock_realtime_s(&clock_system))) < DAY_S;
 }
 
 static bool is_over(const struct running *r, const char *intent) {

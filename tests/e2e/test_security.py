@@ -266,6 +266,15 @@ def test_readers_and_writers_beside_one_another(tmp_path):
     assert sorted(n for n in os.listdir(tmp_path) if "ledger" in n) == ["team.ledger", "team.ledger.key"], "taken in"
 
 
+@pytest.mark.parametrize("name", ["/etc/x", "-rf", ".hidden", "..", "--", "a/b"])
+def test_a_contract_names_usable_files(tmp_path, name):
+    path = contract(f"{tmp_path}/c.yaml", 1, executor="{}", workload=NOTHING, name=f'"{name}"')
+    r = l.lynx("run", path, "--quiet", cwd=tmp_path)
+    assert r.returncode == 0, r.stderr
+    (bundle,) = glob.glob(f"{tmp_path}/*.lynx")
+    assert os.path.basename(bundle)[0] not in "-./" and l.lynx("show", os.path.basename(bundle), cwd=tmp_path).returncode == 0
+
+
 # --- nobody waits for ever, and a small file costs little ---
 
 

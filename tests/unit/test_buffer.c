@@ -1,4 +1,6 @@
 #include "base/buffer.h"
+
+#include "base/secret.h"
 #include "tests/check.h"
 
 static void limits(void) {
@@ -37,6 +39,27 @@ static void sanitising(void) {
   char out[64];
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) CHECK_TEXT(text_sanitise(out, sizeof out, rows[i].from, strlen(rows[i].from)), rows[i].to);
   CHECK_TEXT(text_sanitise(out, 4, "gr\xc3\xbc\xc3\x9f", 6), "gr"); /* cut at a character */
+}
+
+/* As it was sent, in hexadecimal, and in base64 by itself, within "user:KEY" and within "xKEY", in both alphabets. */
+static void redacting_writings(void) {
+  static const struct {
+    const char *text, *left;
+  } rows[] = {{"it was secret?>key1", "it was ************"},
+              {"7365637265743f3e6b657931!", "************************!"},
+              {"7365637265743F3E6B657931", "************************"},
+              {"c2VjcmV0Pz5rZXkx", "****************"},
+              {"dXNlcjpzZWNyZXQ/PmtleTE=", "dXNlcjp***************E="},
+              {"eHNlY3JldD8-a2V5MQ==", "eH***************Q=="},
+              {"c2VjcmV0 alone", "c2VjcmV0 alone"}};
+  for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
+    char text[64];
+    (void)snprintf(text, sizeof text, "%s", rows[i].text);
+    secret_redact(text, "secret?>key1");
+    CHECK_TEXT(text, rows[i].left);
+    (void)snprintf(text, sizeof text, "%s", rows[i].text);
+    CHECK_INT(secret_mask_bytes(text, strlen(text), "secret?>key1"), i + 1 < LYNX_COUNT(rows));
+  }
 }
 
 static void showing(void) {
@@ -96,6 +119,7 @@ static void redacting(void) {
 }
 
 int main(void) {
+  redacting_writings();
   showing();
   redacting();
   limits();

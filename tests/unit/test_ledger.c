@@ -307,12 +307,17 @@ static void check_standing(struct ledger *l) {
       again = {"bundle", "intent", intent_hex, {subject("bundle", contest), subject("file", file), subject("contract", contract)}},
       in_capitals = {"bundle", "intent", upper, {subject("bundle", contest), subject("file", file), subject("contract", contract)}},
       two = {"contest", "ground", "figure", {subject("bundle", bundle), subject("bundle", contest)}};
+  const struct about no_time = {"contest", "time", "yesterday", {subject("bundle", bundle)}},
+                     tomorrow = {"contest", "time", "2999-01-01T00:00:00Z", {subject("bundle", bundle)}};
   memset(contest, 7, sizeof contest);
   const struct {
     const struct about *about;
     const char *says;
-  } refusals[] = {
-      {&again, "another bundle under the same intent"}, {&in_capitals, "64 lower-case digits"}, {&two, "two subjects named 'bundle'"}};
+  } refusals[] = {{&again, "another bundle under the same intent"},
+                  {&in_capitals, "64 lower-case digits"},
+                  {&two, "two subjects named 'bundle'"},
+                  {&no_time, "a time of UTC"},
+                  {&tomorrow, "is to come by this ledger's clock"}};
   for (size_t i = 0; i < LYNX_COUNT(refusals); i++) {
     struct lynx_error said = {0};
     CHECK_INT(add(l, refusals[i].about, i == 1 ? "sre" : "ml", i == 1 ? sre : ml, &index, NULL, &said), LYNX_INPUT);
