@@ -36,6 +36,7 @@ TAIL=6 step "fuzzing, ${FUZZ_SECONDS:-12} s for each reader" scripts/fuzz.sh "${
 step "clang-tidy" scripts/tidy.sh
 step "cppcheck" cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,performance,portability --suppress=missingIncludeSystem --suppress=nullPointerRedundantCheck --suppress=invalidPrintfArgType_sint -D__GNUC__ -D_GNU_SOURCE -DLYNX_VERSION='""' -DRECORDED='""' --include=scripts/cppcheck.h -I src -I . src reference
 step "layers: no folder includes one above it, no files form a circle" scripts/layers.py build-asan
+step "packages: what tests and checks import and call is installed" python3 scripts/needs.py
 step "documents against tables" scripts/documents.sh
 step "words: plain ones, in short sentences" scripts/words.py
 step "formatting" scripts/format.sh

@@ -3,7 +3,7 @@
 #   packages.sh build | test | web | peers | check | bench | deb
 set -eu
 build="gcc libc6-dev make meson ninja-build pkg-config libyaml-dev libjansson-dev libsqlite3-dev libssl-dev libcurl4-openssl-dev libhwloc-dev libelf-dev libdw-dev libdnnl-dev zlib1g-dev libexpat1-dev libpcre2-dev libpq-dev libmicrohttpd-dev"
-test="$build git python3 python3-pytest python3-venv sqlite3 openssl curl socat postgresql iproute2 openssh-client systemd libxml2-utils"
+test="$build git python3 python3-pytest python3-venv python3-yaml sqlite3 openssl curl socat postgresql iproute2 procps openssh-client systemd libxml2-utils"
 web="$test chromium chromium-driver fonts-dejavu-core"
 peers="$test golang-go golang-golang-x-mod-dev mpich openssh-server slurm-client slurmd slurmctld munge"
 check="$test clang libclang-rt-dev clang-tidy clang-format cppcheck"

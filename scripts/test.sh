@@ -9,7 +9,10 @@ lanes=$(($(nproc) + 1)) # most of what a test does is wait for a server
 if meson test -C "$build" --no-rebuild --num-processes "$lanes" --print-errorlogs ${UNIT_ONLY:+--suite unit} "$@"; then code=0; else code=1; fi
 count() { sed -n "s/^$1: *\([0-9][0-9]*\) *$/\1/p" "$log" | tail -1; }
 ok=$(count Ok) bad=$(count Fail) late=$(count Timeout) skipped=$(count Skipped)
+# Cases that this machine cannot run, each with its reason; where LYNX_TESTS_NEED names what was promised, they failed instead.
+cases=$(grep -c '^skipped: ' "$log")
 sed -n 's/^skipped: /skipped, because /p' "$log" | sort | uniq -c
+echo "$((${cases:-0})) cases were skipped, for what this machine lacks"
 # Who reads only the last lines of a log learns which tests failed, and of what.
 failures=$(python3 scripts/failures.py "$build/meson-logs/testlog.json")
 [ -z "$failures" ] || printf '%s\n' "$failures"

@@ -274,14 +274,16 @@ static enum lynx_status open_once(struct sqlite_store *s, struct lynx_error *err
   return status == LYNX_OK ? prepare(s, error) : status;
 }
 
-/* The log and its index, just found, may be taken away by the last writer before SQLite opens them: looked for again. */
+/* The log and its index, just found, may be taken away by the last writer before SQLite opens them, or be at their beginning, where only a
+ * writer may go on: looked for again. */
 static enum lynx_status open_file(struct sqlite_store *s, struct lynx_error *error) {
   const struct timespec look = {.tv_nsec = LOG_LOOK_MS * 1000000L};
   enum lynx_status status = LYNX_IO;
   for (int waited_ms = 0; waited_ms < LOG_ALONE_MS; waited_ms += LOG_LOOK_MS) {
     struct lynx_error own = *error; /* it names the ledger already */
     status = open_once(s, &own);
-    bool again = status == LYNX_IO && s->access == STORE_READ && s->db != NULL && sqlite3_errcode(s->db) == SQLITE_CANTOPEN;
+    int code = s->db != NULL ? sqlite3_errcode(s->db) & 0xff : SQLITE_OK;
+    bool again = status == LYNX_IO && s->access == STORE_READ && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY);
     if (status != LYNX_OK && !again) *error = own;
     if (!again) return status;
     close_file(s);

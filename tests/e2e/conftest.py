@@ -4,6 +4,7 @@ import pytest
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: minutes of real load")
+    config.addinivalue_line("markers", "quiet: judges intervals, and wants the machine to itself")
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """lynxbench diagnose on the reference executor: the account closes, planted causes are found, nothing is lost."""
 
+import contextlib
 import functools
 import json
 import os
@@ -10,10 +11,12 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 
 import pytest
 
 import lynx as l
+import machine
 import made
 
 PROFILED = """{warm_up: 100ms, counted: 400ms, sessions: 2, attribution_sessions: 1, drain: 2s, steady: reported,
@@ -28,7 +31,7 @@ def diagnose(port, folder, *options, prefix=(), code=(0, 4)):
     return r, out
 
 
-def climb(port, folder, model="tiny", code=(0, 4), more=(), **kw):
+def climb(port, folder, model="tiny", code=(0,), more=(), **kw):
     """The same with windows of less than a second, by a contract."""
     path, out = os.path.join(folder, "c.yaml"), os.path.join(folder, "c.lynx")
     method = "{warm_up: 200ms, counted: 800ms, sessions: 2, attribution_sessions: 1, drain: 10s, steady: reported, "
@@ -45,7 +48,7 @@ def climb(port, folder, model="tiny", code=(0, 4), more=(), **kw):
 def plain(tmp_path_factory):
     """One diagnosis that several cases look at."""
     folder = tmp_path_factory.mktemp("plain")
-    with l.reference("--shape", "tiny", "--slow", "8ms") as port:
+    with l.reference("--shape", "tiny", "--slow", "16ms") as port:
         r, out = diagnose(port, folder, "--html", folder / "d.html")
     return r, out, folder
 
@@ -56,9 +59,28 @@ def attributed(out):
     return json.loads(r.stdout)
 
 
-def none_idle(said):
-    """By the run's own account: others, or the load, left none of the machine's processors idle."""
-    return (1 - said["busy"]) * said["processors"] < 0.3
+@pytest.fixture
+def recorded(tmp_path):
+    """A run that was recorded: what is said of it does not depend on this machine."""
+    return str(shutil.copy(f"{l.SOURCE}/tests/recorded/bundles/small.lynx", tmp_path / "small.lynx"))
+
+
+SLEEPING = """{warm_up: 500ms, counted: 2s, sessions: 2, attribution_sessions: 1, drain: 5s, steady: reported,
+  instrument_error_at_most: 1}"""
+
+
+@pytest.fixture(scope="module")
+def slept(tmp_path_factory):
+    """40 ms of sleep for each step, which takes 1 ms: whatever else runs here, it sleeps most."""
+    machine.need("waits", machine.waits(), "what a thread waits in cannot be read (ptrace rights, yama)")
+    folder = tmp_path_factory.mktemp("slept")
+    with l.reference("--shape", "tiny", "--slow", "40ms") as port:
+        workload = "{model: tiny, output_tokens: 8, prompts: {count: 8, bytes: 64}}"
+        regime = "{load: closed, concurrency: 2}"
+        path = l.contract(folder / "c.yaml", port, workload=workload, regime=regime, method=SLEEPING)
+        r = l.lynx("run", path, "--out", folder / "c.lynx", "--quiet")
+    assert r.returncode == 0, r.stderr
+    return folder / "c.lynx"
 
 
 def test_the_account_closes(plain):
@@ -75,34 +97,37 @@ def test_the_account_closes(plain):
 def test_a_requests_life_closes(plain):
     life = attributed(plain[1])["request_life"]
     assert abs(sum(p["mean_ns"] for p in life["phases"]) - life["mean_ns"]) < 0.02 * life["mean_ns"], life
-    if not life["by_server"] and l.show(plain[1])["precisions"][0]["phases"]["rest_share"] < -0.1:
-        pytest.skip(
-            "the server's totals, warm-up included, exceed what the client saw by a tenth: the windows are short"
-        )
-    assert life["by_server"] and {"prefill", "decode"} <= {p["name"] for p in life["phases"]}, life
 
 
-def test_a_sleep_is_found_and_its_thread_is_not_called_full(plain):
-    said = attributed(plain[1])
-    busiest = said["account"]["threads"][0]["waits"]
-    if busiest["not_known"] > 0.5 * sum(busiest.values()):
-        pytest.skip("this user may not see what a thread waits in (kernel.yama.ptrace_scope)")
-    ids = [f["id"] for f in said["findings"]]
-    if "contention" in ids:
-        pytest.skip("another process took the server's processors, by the run's own account")
-    assert "sleeping" in ids, said["findings"]
+@pytest.mark.parametrize("told, by_server", [(0.9, True), (1.08, True), (1.35, False)])
+def test_whose_phases_a_requests_life_has(recorded, tmp_path, told, by_server):
+    """The server's totals, warm-up included, may exceed what the client saw by a tenth; beyond that the client's count."""
+    mean = "(SELECT avg(end_ns - written_ns) FROM request WHERE phase = 'counted')"
+    names = "('account.queue', 'account.prefill', 'account.decode')"
+    l.forge(
+        recorded,
+        tmp_path / "f.lynx",
+        EVEN,
+        f"UPDATE sample SET value = {told / 3} * {mean} WHERE series IN {names}",
+    )
+    life = attributed(tmp_path / "f.lynx")["request_life"]
+    assert abs(sum(p["mean_ns"] for p in life["phases"]) - life["mean_ns"]) < 0.02 * life["mean_ns"], life
+    assert life["by_server"] == by_server, life
+    assert not by_server or {"prefill", "decode"} <= {p["name"] for p in life["phases"]}, life
+
+
+def test_a_sleep_is_found_and_its_thread_is_not_called_full(slept):
+    said = attributed(slept)
+    assert "sleeping" in [f["id"] for f in said["findings"]], said["findings"]
     thread = said["account"]["threads"][0]
-    if thread["running"] + thread["ready"] > busiest["timer"]:
-        pytest.skip("by the run's own account it worked, or waited for a processor, for longer than it slept")
-    assert said["bottleneck"]["id"] != "one_thread", said["bottleneck"]
+    assert thread["waits"]["timer"] > 0.5 > thread["running"] + thread["ready"], thread
+    assert said["bottleneck"]["id"] == "sleep", said["bottleneck"]
 
 
-def test_nothing_is_promised_for_a_sleep(plain):
+def test_nothing_is_promised_for_a_sleep(slept):
     """What runs after it finds its caches cold: without it that takes less, too."""
-    sleeping = [f for f in attributed(plain[1])["findings"] if f["id"] == "sleeping"]
-    if not sleeping:
-        pytest.skip("this user may not see what a thread waits in (kernel.yama.ptrace_scope)")
-    assert "gain_at_most" not in sleeping[0], sleeping
+    [sleeping] = [f for f in attributed(slept)["findings"] if f["id"] == "sleeping"]
+    assert "gain_at_most" not in sleeping, sleeping
 
 
 def test_the_threads_are_those_of_the_process(plain):
@@ -120,7 +145,7 @@ def test_sampling_stays_within_what_the_contract_allows(plain):
     said = attributed(plain[1])
     with sqlite3.connect(plain[1]) as db:
         slowed = db.execute("SELECT count(*) FROM sample WHERE series = 'sampling.every_s'").fetchone()[0]
-    assert said["sampling_cost"] <= 0.01 or slowed > 0, said["sampling_cost"]
+    assert said["sampling_cost"] <= (0.02 if slowed else 0.01), (said["sampling_cost"], slowed)
 
 
 def test_screen_and_page_say_the_same(plain):
@@ -144,9 +169,8 @@ def test_the_bundle_is_an_ordinary_one(plain):
     assert os.path.exists(out.replace(".lynx", ".yaml"))
     r = l.lynx("lint", out.replace(".lynx", ".yaml"))
     assert r.returncode == 0, r.stdout + r.stderr
-    climb_found, said = l.show(out)["precisions"][0]["climb"], attributed(out)
-    least = 1 if none_idle(said) else 2
-    assert climb_found["knee"] >= least, (climb_found, said["busy"])
+    climb_found = l.show(out)["precisions"][0]["climb"]
+    assert climb_found["knee"] >= 2, climb_found  # two share a step's sleep of 16 ms
 
 
 def test_a_run_against_itself_did_not_change(plain):
@@ -171,15 +195,14 @@ def test_only_the_profilers_that_are_wanted_run(tmp_path, names, sources):
 def test_more_work_per_token_is_told(plain, tmp_path):
     """The first's own contract, run again on the slower server."""
     contract, out = plain[2] / "d.yaml", tmp_path / "again.lynx"
-    with l.reference("--shape", "tiny", "--slow", "24ms") as port:
+    with l.reference("--shape", "tiny", "--slow", "80ms") as port:
         own = re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", contract.read_text())
         (tmp_path / "again.yaml").write_text(own)
         r = l.lynx("run", tmp_path / "again.yaml", "--out", out, "--quiet")
         assert r.returncode in (0, 4), r.stderr
     r = l.lynx("attribute", out, "--against", plain[1], "--json")
     said = json.loads(r.stdout)
-    if said["abstained"]:
-        pytest.skip(said["why"])
+    assert not said["abstained"], said["why"]
     assert said["tpot_p50_after_ns"] > said["tpot_p50_before_ns"] and "TPOT" in said["sentence"], said
     states = {s["state"]: s["after"] - s["before"] for s in said["states_s_per_request"]}
     assert max(states, key=states.get) == "waiting for a timer", states
@@ -190,22 +213,24 @@ def test_the_result_is_a_pure_function_of_the_bundle(plain):
     assert first == second
 
 
+@pytest.mark.quiet
 def test_one_processor_of_several_is_named(tmp_path):
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("one processor")
-    port = l.free_port()
-    command = ["taskset", "-c", "0", l.REF, "--port", str(port), "--shape", "tiny", "--threads", "2"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert "ready" in process.stdout.readline()
-        _, out = climb(port, tmp_path)
-    finally:
-        process.kill()
-        process.wait()
-    said = attributed(out)
+    machine.need("processors", machine.processors() > 1, "one processor")
+
+    def pinned(k):
+        (tmp_path / str(k)).mkdir()
+        port = l.free_port()
+        command = ["taskset", "-c", str(machine.first_processor()), l.REF, "--port", str(port)]
+        process = subprocess.Popen([*command, "--shape", "tiny", "--threads", "2"], stdout=subprocess.PIPE, text=True)
+        try:
+            assert "ready" in process.stdout.readline()
+            return climb(port, tmp_path / str(k))[1]
+        finally:
+            process.kill()
+            process.wait()
+
+    said = attributed(machine.beside_nothing(pinned))
     found = [f for f in said["findings"] if f["id"] == "affinity"]
-    if not found and none_idle(said):
-        pytest.skip("no processor was idle: the run says so itself")
     assert found and "1 of" in found[0]["named"], said["findings"]
 
 
@@ -311,11 +336,9 @@ def test_forged_rows_are_read_or_refused(plain, tmp_path, sql):
 
 def test_functions_of_libraries_are_named(plain):
     """By the symbol tables of the files that are mapped, and the kernel's time by what it does."""
-    with sqlite3.connect(plain[1]) as db:
-        frames = {row[0] for row in db.execute("SELECT frames FROM stack WHERE source = 'native'")}
-    if not frames:
-        pytest.skip(f"perf_event_open is not allowed here: {attributed(plain[1])['not_seen']}")
-    assert any(f.endswith("/lynxbench-ref;transformer_step") for f in frames), frames
+    machine.need("perf", machine.perf(), "perf_event_open is refused")
+    frames = {row[0] for row in l.rows(plain[1], "SELECT frames FROM stack WHERE source = 'native'")}
+    assert any(f.endswith("/lynxbench-ref;transformer_step") for f in frames), (frames, attributed(plain[1])["not_seen"])
     kernel = {f.split(";")[1] for f in frames if f.startswith("[kernel];")}
     assert kernel <= set(
         "other network locks sched_yield memory files timers processes devices interrupts scheduler".split()
@@ -335,10 +358,8 @@ MADE = """UPDATE OR REPLACE stack SET frames = '/usr/lib/libpython3.12.so.1.0' |
     char(59) || '_PyEval_EvalFrameDefault (/usr/lib/libpython3.12.so.1.0)', n FROM stack WHERE source = 'native'"""
 
 
-def test_functions_that_cpython_names_for_perf_are_named(plain, tmp_path):
-    if not l.rows(plain[1], "SELECT 1 FROM stack WHERE source = 'native' LIMIT 1"):
-        pytest.skip(f"perf_event_open is not allowed here: {attributed(plain[1])['not_seen']}")
-    l.forge(plain[1], tmp_path / "made.lynx", *MADE.split(";"))
+def test_functions_that_cpython_names_for_perf_are_named(recorded, tmp_path):
+    l.forge(recorded, tmp_path / "made.lynx", *MADE.split(";"))
     said = attributed(tmp_path / "made.lynx")
     python = [p for t in said["account"]["threads"] for p in t["parts"] if p["kind"] == "python"]
     assert [(p["what"], p["where"], p["layer"]) for p in python[:1]] == [("burn", "/srv/app.py", "application")], python
@@ -359,8 +380,8 @@ LONGER = "UPDATE request SET end_ns = end_ns + 2 * (end_ns - issued_ns) WHERE ph
 SLOW_START = LONGER + """(session, id) IN (SELECT r.session, r.id FROM request r JOIN session s ON s.id = r.session
     WHERE s.purpose = 'measure' AND r.phase = 'counted' ORDER BY r.session, r.id LIMIT 12)"""
 # A tenth of the time that a request takes here; the rule wants 5 %.
-ROUND_TRIP = """UPDATE sample SET value = (SELECT avg(end_ns - issued_ns) / 1e10 FROM request WHERE phase = 'counted')
-    WHERE series = 'wire.round_trip_s'"""
+ROUND_TRIP = """INSERT INTO sample SELECT session, 'wire.round_trip_s', at_ns, (SELECT avg(end_ns - issued_ns) / 1e10
+    FROM request WHERE phase = 'counted') FROM sample GROUP BY session, at_ns"""
 
 
 # Half of what was seen running is a library that computes, in a type that the processor does not list.
@@ -381,7 +402,6 @@ ELSEWHERE = series("server.memory_elsewhere_ratio", 0.75, 0)
         (ROUND_TRIP, "slow_wire", "a round trip takes"),
         (series("wire.held", 1, 0), "nagle", "waits at the server's end"),
         (series("power.slowed", 0, 1), "slowed", "slowed"),
-        (EVEN + ";" + SLOW_START, "cold_start", "counted requests took"),
         (series("gpu.0.slowed", 1, 0), "gpu_slowed", "slowed in 100 %"),
         (series("gpu.1.power_capped", 1, 0), "power_capped", "in 100 % of the looks"),
         (series("server.node_run_ratio", 0.9, 0) + ";" + ELSEWHERE, "numa", "75 %"),
@@ -394,18 +414,33 @@ ELSEWHERE = series("server.memory_elsewhere_ratio", 0.75, 0)
         ),
     ],
 )
-def test_what_surrounds_a_server_is_found(plain, tmp_path, sql, rule, said):
+def test_what_surrounds_a_server_is_found(recorded, tmp_path, sql, rule, said):
     """Each by the one series, or the few rows, that tell of it: without them the same run has no such finding."""
     forged = tmp_path / "f.lynx"
-    l.forge(plain[1], forged, *sql.split(";"))
-    if rule == "cold_start" and l.show(forged)["precisions"][0]["requests"]["counted"] < 30:
-        pytest.skip("too few requests were counted to tell a beginning: this machine is slow")
+    l.forge(recorded, forged, *sql.split(";"))
     found = {f["id"]: f for f in attributed(forged)["findings"]}
     assert rule in found and said in found[rule]["evidence"], found
-    if rule == "cold_start":
-        l.forge(plain[1], tmp_path / "even.lynx", EVEN)
-    before = tmp_path / "even.lynx" if rule == "cold_start" else plain[1]
-    assert rule not in {f["id"] for f in attributed(before)["findings"]}
+    assert rule not in {f["id"] for f in attributed(recorded)["findings"]}
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """60 counted requests by the schedule, however slow this machine is."""
+    folder = tmp_path_factory.mktemp("many")
+    method = PROFILED.replace("counted: 400ms", "counted: 1s")
+    with l.reference("--mode", "metronome", "--first-token", "10ms", "--gap", "1ms") as port:
+        path = l.contract(folder / "c.yaml", port, regime="{load: constant, rate_per_s: 30}", method=method)
+        r = l.lynx("run", path, "--out", folder / "c.lynx", "--quiet")
+    assert r.returncode == 0, r.stderr
+    return folder / "c.lynx"
+
+
+def test_a_cold_start_is_found(many, tmp_path):
+    l.forge(many, tmp_path / "even.lynx", EVEN)
+    l.forge(many, tmp_path / "cold.lynx", EVEN, SLOW_START)
+    found = {f["id"]: f for f in attributed(tmp_path / "cold.lynx")["findings"]}
+    assert "cold_start" in found and "counted requests took" in found["cold_start"]["evidence"], found
+    assert "cold_start" not in {f["id"] for f in attributed(tmp_path / "even.lynx")["findings"]}
 
 
 def small_writes(held):
@@ -464,31 +499,31 @@ def test_a_wait_for_another_service_is_named_by_its_function(plain, tmp_path):
     assert "other_service" not in {f["id"] for f in attributed(tmp_path / "unknown.lynx")["findings"]}
 
 
-def test_a_slow_request_in_the_middle_is_no_cold_start(plain, tmp_path):
+def test_a_slow_request_in_the_middle_is_no_cold_start(many, tmp_path):
     forged = tmp_path / "f.lynx"
-    l.forge(plain[1], forged, EVEN, LONGER + "id % 5 = 0")
+    l.forge(many, forged, EVEN, LONGER + "id % 5 = 0")
     assert "cold_start" not in {f["id"] for f in attributed(forged)["findings"]}
 
 
 @pytest.mark.parametrize("name, said", [("power.slowed", "slowed for heat"), ("gpu.3.slowed", "a GPU was slowed")])
-def test_nothing_that_was_slowed_is_sustained(plain, tmp_path, name, said):
+def test_nothing_that_was_slowed_is_sustained(recorded, tmp_path, name, said):
     def reasons(path):
         return " ".join(l.lynx("claim", path).stdout.split())
 
     forged = tmp_path / "f.lynx"
-    l.forge(plain[1], forged, series(name, 1, 0))
+    l.forge(recorded, forged, series(name, 1, 0))
     assert "not sustained: " in reasons(forged) and said in reasons(forged), reasons(forged)
     assert "facility, " in reasons(forged), "whose it may be"
-    assert "not sustained" not in reasons(plain[1])
-    l.forge(plain[1], tmp_path / "cool.lynx", series(name, 0, 0))
+    assert "not sustained" not in reasons(recorded)
+    l.forge(recorded, tmp_path / "cool.lynx", series(name, 0, 0))
     assert "not sustained" not in reasons(tmp_path / "cool.lynx")
 
 
-def test_a_gpu_that_works_all_the_time_is_the_bottleneck(plain, tmp_path):
+def test_a_gpu_that_works_all_the_time_is_the_bottleneck(recorded, tmp_path):
     """And not the thread that waits for it; whether it is bound by the hardware a sampler cannot tell."""
     forged = tmp_path / "f.lynx"
     l.forge(
-        plain[1],
+        recorded,
         forged,
         "DELETE FROM sample WHERE series = 'machine.busy_ratio'",
         series("gpu.0.busy_ratio", 0.97, 0),
@@ -496,8 +531,6 @@ def test_a_gpu_that_works_all_the_time_is_the_bottleneck(plain, tmp_path):
         "DELETE FROM session WHERE purpose = 'search'",
     )
     said = attributed(forged)
-    if said["bottleneck"]["id"] in ("failing", "quota", "client"):
-        pytest.skip(f"this run has another bottleneck: {said['bottleneck']}")
     assert said["bottleneck"]["id"] == "gpus", said["bottleneck"]
     assert said["bottleneck"]["bound"] == "not decided", said["bottleneck"]
     assert said["gpus"]["n"] == 1 and abs(said["gpus"]["busy"] - 0.97) < 1e-9, said["gpus"]
@@ -581,23 +614,22 @@ def test_ceilings_of_other_processors_are_not_used(plain, tmp_path):
     assert "other processors" in said["why"] and said["mbu_at_least"] is None, said
 
 
-def test_findings_of_a_run_go_into_the_ledger(plain, tmp_path):
+def test_findings_of_a_run_go_into_the_ledger(recorded, tmp_path):
     """One entry for each, of the run itself; another run's bundle is refused."""
-    said = attributed(plain[1])["findings"]
-    if not said:
-        pytest.skip("no finding here: this user may not see what a thread waits in")
+    said = attributed(recorded)["findings"]
+    assert said
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
     ledger = tmp_path / "team.ledger"
     for words in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
         assert l.lynx(*words, env=env).returncode == 0, words
-    r = l.lynx("attribute", plain[1], "--record", plain[1], "--ledger", ledger, "--json", env=env)
+    r = l.lynx("attribute", recorded, "--record", recorded, "--ledger", ledger, "--json", env=env)
     assert r.returncode == 0 and f"{len(said)} finding" in r.stderr, r.stderr
     lines = l.lynx("log", "list", ledger, "--json", env=env).stdout.splitlines()
     entries = [e for e in map(json.loads, lines) if e["kind"] == "finding"]
     assert len(entries) == len(said), entries
     words = l.lynx("log", "entry", ledger, entries[0]["entry"], env=env).stdout.split("\n", 1)[1]
     assert json.loads(words)["predicate"]["rule"] == said[0]["id"], words
-    r = l.lynx("attribute", plain[1], "--record", str(plain[1]) + "x", "--ledger", ledger, env=env)
+    r = l.lynx("attribute", recorded, "--record", recorded + "x", "--ledger", ledger, env=env)
     assert r.returncode == 2 and "the same bundle" in r.stderr, r.stderr
 
 
@@ -619,7 +651,7 @@ def test_a_planted_profiler_is_not_run(tmp_path):
     process = subprocess.Popen([sys.executable, str(source), str(port)], stdout=subprocess.PIPE, text=True)
     try:
         assert "ready" in process.stdout.readline()
-        _, out = climb(port, tmp_path, "m", code=(0, 3, 4), more=("--py-spy", f"{bin_}/py-spy"))
+        _, out = climb(port, tmp_path, "m", code=(0, 3), more=("--py-spy", f"{bin_}/py-spy"))
     finally:
         process.kill()
         process.wait()
@@ -702,7 +734,7 @@ def test_a_profiled_user_gets_nothing_of_roots(tmp_path):
         process = subprocess.Popen([*words, str(port)], stdout=subprocess.PIPE, text=True)
         try:
             assert "ready" in process.stdout.readline()
-            _, out = climb(port, tmp_path, "m", code=(0, 3, 4), more=("--py-spy", f"{folder}/py-spy"))
+            _, out = climb(port, tmp_path, "m", code=(0, 3), more=("--py-spy", f"{folder}/py-spy"))
         finally:
             process.kill()
             process.wait()
@@ -757,36 +789,59 @@ server.serve_forever()
 """
 
 
-def test_python_of_the_server_is_named_where_py_spy_is_there(tmp_path):
-    """Without py-spy that time is not attributed, and it says what would tell; with it the function is named."""
+@contextlib.contextmanager
+def python_server(folder):
+    """The server above, four of whose threads want one lock: its port, and its process."""
     port = l.free_port()
-    source = tmp_path / "server.py"
-    source.write_text(SERVER)
-    process = subprocess.Popen([sys.executable, str(source), str(port)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert "ready" in process.stdout.readline()
-        _, out = climb(port, tmp_path, "m")
-    finally:
-        process.kill()
-        process.wait()
-    said = attributed(out)
-    looks = sum(t["looks"] for t in said["account"]["threads"])
-    if looks < 50:
-        pytest.skip(f"perf_event_open is not allowed here ({looks} looks): {said['not_seen']}")
-    one = 0.85 <= said["account"]["running"] <= 1.1
-    if one and (1 - said["busy"]) * said["processors"] > 0.6:
-        # In windows of less than a second a busy machine can let the last step seem the best.
-        assert said["bottleneck"]["id"] in ("interpreter_lock", "load"), said["bottleneck"]
-        assert "interpreter_lock" in [f["id"] for f in said["findings"]], said["findings"]
+    (folder / "server.py").write_text(SERVER)
+    words = [sys.executable, str(folder / "server.py"), str(port)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert "ready" in process.stdout.readline()
+            yield port, process.pid
+        finally:
+            process.kill()
+
+
+def processor_s(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def loaded(folder, py_spy):
+    """A closed loop of four: what is said of it, and how many processors the server used, by the kernel's own count."""
+    folder.mkdir()
+    workload, regime = "{model: m, output_tokens: 8, prompts: {count: 8, bytes: 64}}", "{load: closed, concurrency: 4}"
+    with python_server(folder) as (port, pid):
+        path = l.contract(folder / "c.yaml", port, workload=workload, regime=regime, method=SLEEPING)
+        before, began = processor_s(pid), time.monotonic()
+        r = l.lynx("run", path, "--out", folder / "c.lynx", "--quiet", "--py-spy", py_spy)
+        used = (processor_s(pid) - before) / (time.monotonic() - began)
+    assert r.returncode == 0, r.stderr
+    return attributed(folder / "c.lynx"), used
+
+
+@pytest.mark.quiet
+def test_python_of_the_server_is_not_attributed_without_py_spy(tmp_path):
+    """That time is nobody's, and it says what would tell whose; the lock is found all the same."""
+    machine.need("perf", machine.perf(), "perf_event_open is refused")
+    said, used = machine.beside_nothing(lambda k: loaded(tmp_path / str(k), tmp_path / "none"))
+    assert sum(t["looks"] for t in said["account"]["threads"]) >= 100, said["not_seen"]
+    assert 0.5 < used < 1.2, f"four threads take turns on one processor: {used}"
+    assert "interpreter_lock" in [f["id"] for f in said["findings"]], said["findings"]
     parts = [p for t in said["account"]["threads"] for p in t["parts"] if p["kind"] == "python"]
-    python = sum(p["share"] for p in parts)
-    assert python > 0.4 * said["account"]["running"], said["account"]
-    if shutil.which("py-spy"):
-        named = [f for f in said["findings"] if "burn" in f["named"]]
-        assert named and named[0]["contributing"][0]["layer"] == "application", said["findings"]
-    else:
-        assert all(p["layer"] == "not attributed" and "py-spy" in p["would_be_attributed_by"] for p in parts), parts
-        assert any("py-spy" in text for text in said["not_seen"]), said["not_seen"]
+    assert sum(p["share"] for p in parts) > 0.4 * said["account"]["running"], said["account"]
+    assert all(p["layer"] == "not attributed" and "py-spy" in p["would_be_attributed_by"] for p in parts), parts
+    assert any("py-spy" in text for text in said["not_seen"]), said["not_seen"]
+
+
+@pytest.mark.quiet
+def test_python_of_the_server_is_named_by_py_spy(tmp_path):
+    path = machine.need("py-spy", machine.py_spy(), "py-spy is not installed, or may not look")
+    said, _ = machine.beside_nothing(lambda k: loaded(tmp_path / str(k), path))
+    named = [f for f in said["findings"] if "burn" in f["named"]]
+    assert named and named[0]["contributing"][0]["layer"] == "application", said["findings"]
 
 
 if __name__ == "__main__":

@@ -78,30 +78,30 @@ def test_it_is_not_measured_unasked(server):
     assert records(server / "a.lynx") == {}
 
 
-def skip_unless_the_machine_became_slower(speeds):
-    """A neighbour's work may take a processor from the first half or hide the step: the runs' own figures say so."""
-    assert len(speeds) == BEFORE + AFTER, speeds
-    halves = speeds[:BEFORE], speeds[BEFORE:]
-    uneven = max(max(half) / min(half) for half in halves)
-    if uneven > 1.2 or max(halves[1]) > 0.9 * min(halves[0]):
-        pytest.skip(f"the machine had other work, its speed was {speeds}")
+def with_speed(bundle, factor):
+    """The same run on a machine whose arithmetic was measured so fast, and whose other figures are the same each night."""
+    said = []
+    for key, record in records(bundle).items():
+        for f in record["figures"]:
+            f["value"] = 1e9 * (factor if f["name"] == "arithmetic.f32" else 1)
+        said.append(f"UPDATE meta SET value = '{json.dumps(record)}' WHERE key = '{key}'")
+    l.forge(bundle, f"{bundle}.new", *said)
+    os.replace(f"{bundle}.new", bundle)
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor cannot become fewer")
 def test_a_slower_machine_is_told_from_a_slower_executor(server):
-    """From one night on the program may use one processor alone: half the machine is gone, not the server."""
+    """From one night on half of the machine is gone, not the server: its speed is written down as half."""
     for i in range(BEFORE + AFTER):
-        run(server, f"r{i:02}.lynx", only=None if i < BEFORE else "0")
+        run(server, f"r{i:02}.lynx")
+        with_speed(server / f"r{i:02}.lynx", 1 if i < BEFORE else 0.5)
     r = l.lynx("history", server, "--json", "--quiet")
     assert r.returncode == 0, r.stderr
     found = json.loads(r.stdout)
-    (series,) = [s for s in found["series"] if s["figure"] == ARITHMETIC]
-    skip_unless_the_machine_became_slower([v["value"] for v in series["values"]])
     changes = [(e, c) for e in found["events"] for c in e["changes"]]
-    at = [(e, c) for e, c in changes if c["figure"] == ARITHMETIC and c["place"] == BEFORE]
-    assert len(at) == 1, r.stdout
+    at = [(e, c) for e, c in changes if c["figure"] == ARITHMETIC]
+    assert [c["place"] for _, c in at] == [BEFORE], r.stdout
     event, change = at[0]
-    assert 0.4 < change["size"] < 0.85, change  # two processors that share a core are not twice one
+    assert abs(change["size"] - 0.5) < 1e-6, change
     assert event["drift"] == "machine", event
     text = l.lynx("history", server, "--quiet").stdout
     assert "the machine drifted: its own speed changed, and nothing that was captured of the executor did" in text, text

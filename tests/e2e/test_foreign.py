@@ -4,6 +4,7 @@ files: what may be read of them, and what of that is shown."""
 import glob
 import threading
 
+import machine
 import pytest
 from captured import *
 
@@ -20,85 +21,48 @@ def test_a_process_that_exits_while_it_is_captured():
 
 
 def test_a_static_program(d):
-    if shutil.which("gcc"):
-        write(f"{d}/static.c", "#include <unistd.h>\nint main(void) { pause(); return 0; }\n")
-        if (
-            subprocess.run(["gcc", "-static", "-o", f"{d}/static", f"{d}/static.c"], capture_output=True).returncode
-            == 0
-        ):
-            p = subprocess.Popen([f"{d}/static"])
-            found = facts_of(capture("--pid", str(p.pid)))
-            check_in("static program", found["library"]["value"], "a static program has no libraries")
-            p.kill()
-            p.wait()
+    write(f"{d}/static.c", "#include <unistd.h>\nint main(void) { pause(); return 0; }\n")
+    built = shutil.which("gcc") and not subprocess.run(["gcc", "-static", "-o", f"{d}/static", f"{d}/static.c"]).returncode
+    machine.need("cc", built, "no compiler that links statically")
+    with subprocess.Popen([f"{d}/static"]) as p:
+        found = facts_of(capture("--pid", str(p.pid)))
+        check_in("static program", found["library"]["value"], "a static program has no libraries")
+        p.kill()
 
 
 def test_namespaces_of_its_own(d):
     """Its libraries are read through its own root."""
-    if (
-        shutil.which("unshare")
-        and subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode == 0
-    ):
-        p = subprocess.Popen(
-            [
-                "unshare",
-                "--mount",
-                "--pid",
-                "--fork",
-                "--kill-child",
-                "sh",
-                "-c",
-                f"mount -t tmpfs none /mnt && cp {REF} /mnt/inside && "
-                f"exec /mnt/inside --port {free_port()} --mode metronome",
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    apart = ("--mount", "--pid", "--fork")
+    machine.need("namespaces", machine.namespaces(*apart), "this user may not make namespaces")
+    inside = f"mount -t tmpfs none /mnt && cp {REF} /mnt/inside && exec /mnt/inside --port {free_port()} --mode metronome"
+    with subprocess.Popen(["unshare", *apart, "--kill-child", "sh", "-c", inside], stdout=subprocess.PIPE, text=True) as p:
         p.stdout.readline()
-        children = (
-            subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, text=True).stdout.split()
-            if shutil.which("pgrep")
-            else open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
-        )
+        with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
+            children = f.read().split()
         found = facts_of(capture("--pid", children[0]))
         check_equal(found["process.executable"]["value"], "/mnt/inside", "a process in its own namespaces")
-        check(
-            "process.build-id" in found and "build id" in found["library.libc.so"]["value"],
-            "its files are read through its root",
-        )
+        through = "process.build-id" in found and "build id" in found["library.libc.so"]["value"]
+        check(through, "its files are read through its root")
         p.kill()
-        p.wait()
-    else:
-        print("part skipped, because this user may not make namespaces")
 
 
 def test_another_users_process(d):
     """What may not be read is denied, by name."""
-    if os.getuid() == 0:
-        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
-        p = subprocess.Popen(["sleep", "60"])
-        os.chmod(d, 0o755)
-        shutil.copy(LYNX, f"{d}/lynx")
-        r = subprocess.run(
-            [f"{d}/lynx", "capture", "--json", "--pid", str(p.pid)],
-            capture_output=True,
-            text=True,
-            cwd="/",
-            env=environment(HOME="/nonexistent"),
-            **nobody,
-        )
-        if r.returncode == 0:
-            found = facts_of(json.loads(r.stdout))
-            check_equal(found["process.executable"]["status"], "denied", "another user's executable")
-            check_equal(
-                (found["hole.libraries"]["status"], found["hole.environment"]["status"]),
-                ("denied", "denied"),
-                "another user's libraries and environment",
-            )
-        else:
-            print(f"part skipped, because user nobody cannot run the program here: {r.stderr[:200]}")
+    machine.need("root", os.getuid() == 0, "only root starts processes as another user")
+    nobody = {"user": 65534, "group": 65534, "extra_groups": [], "cwd": "/", "env": environment(HOME="/nonexistent")}
+    os.chmod(d, 0o755)
+    shutil.copy(LYNX, f"{d}/lynx")
+    able = subprocess.run([f"{d}/lynx", "version"], capture_output=True, **nobody).returncode == 0
+    machine.need("nobody", able, "user nobody cannot run a program from here: its libraries cannot be read")
+    with subprocess.Popen(["sleep", "60"]) as p:
+        words = [f"{d}/lynx", "capture", "--json", "--pid", str(p.pid)]
+        r = subprocess.run(words, capture_output=True, text=True, **nobody)
         p.kill()
-        p.wait()
+    check_equal(r.returncode, 0, r.stderr)
+    found = facts_of(json.loads(r.stdout))
+    check_equal(found["process.executable"]["status"], "denied", "another user's executable")
+    holes = (found["hole.libraries"]["status"], found["hole.environment"]["status"])
+    check_equal(holes, ("denied", "denied"), "another user's libraries and environment")
 
 
 def test_secrets_in_links_and_arguments(d):

@@ -13,7 +13,7 @@ from lynx import *
 
 PHRASE = {"LYNXBENCH_PASSPHRASE": "far sight"}
 METHOD = (
-    "{warm_up: 200ms, counted: 1s, sessions: 3, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
+    "{warm_up: 200ms, counted: 2s, sessions: 3, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
     "steady: reported}"
 )
 SERVER = """
@@ -83,7 +83,7 @@ class Story:
         self.must("log", "policy", self.ledger, "--team", f"{d}/sre.pub", "--witness", "--quorum", "1", key="ml")
         self.must("log", "policy", self.ledger, "--team", f"{d}/boss.pub", key="ml")
         self.port = free_port()
-        build_library(d, 4)
+        build_library(d, 40)
         write(f"{d}/extra", b"0")
         write(f"{d}/server.py", SERVER.encode())
         self.write_contract()
@@ -109,7 +109,7 @@ class Story:
             name="story",
             signatories="[ml, sre]",
             executor=f'{{endpoint: "http://127.0.0.1:{self.port}", {start}}}',
-            workload="{model: metronome, output_tokens: 12, prompts: {count: 8, bytes: 32}}",
+            workload="{model: metronome, output_tokens: 4, prompts: {count: 8, bytes: 32}}",
             regime="{load: closed, concurrency: 2}",
             checks="[]",
             method=METHOD,
@@ -145,7 +145,7 @@ class Story:
         assert self.agreed
         out = f"{self.d}/c.lynx"
         r = self("run", self.path, "--out", out, "--ledger", self.ledger, "--quiet", key="ml", timeout=300)
-        assert r.returncode == 0 or machine_was_busy(r), f"run: {r.returncode}: {r.stderr}"
+        assert r.returncode == 0, f"run: {r.returncode}: {r.stderr}"
         return self.standing(out)
 
     @functools.cached_property
@@ -166,9 +166,9 @@ class Story:
 
     @functools.cached_property
     def hidden(self):
-        """Verified while every token takes ten milliseconds more, which no probe sees."""
+        """Verified while every token takes a tenth of a second more, which no probe sees."""
         assert self.pulled
-        write(f"{self.d}/extra", b"0.010")
+        write(f"{self.d}/extra", b"0.100")
         try:
             return self.verify("hidden")
         finally:
@@ -342,27 +342,18 @@ def test_what_comes_out_is_what_went_in(story):
     check_in("sessions", r.stdout, "plan")
 
 
-def skip_if_stopped(r):
-    if r.returncode == 4:
-        pytest.skip(f"the re-run says that the machine was busy: {r.stderr[-300:]}")
-
-
 def test_an_unchanged_executor_is_reproduced(story):
     r = story.again
-    skip_if_stopped(r)
     out = json.loads(r.stdout)
-    if r.returncode == 3 and max(f["again_deviation"] for f in out["figures"]) > 0.05:
-        pytest.skip(f"the re-run measured that its sessions vary: {r.stdout}")
     found = (r.returncode, out["decision"], out["same_configuration"])
     check_equal(found, (0, "reproduced", True), f"unchanged: {r.stdout} {r.stderr}")
 
 
 def test_a_slower_library_is_named_by_layer_and_owner(story):
     assert story.pulled
-    build_library(story.d, 8)
+    build_library(story.d, 80)
     r = story.verify("library")
-    build_library(story.d, 4)
-    skip_if_stopped(r)
+    build_library(story.d, 40)
     out = json.loads(r.stdout)
     check_equal((r.returncode, out["decision"]), (1, "not the same configuration"), f"another library: {r.stderr}")
     named = [x for x in out["differences"] if "openblas" in x["key"] or "openblas" in x["sealed"]]
@@ -372,7 +363,6 @@ def test_a_slower_library_is_named_by_layer_and_owner(story):
 
 def test_a_slowdown_that_no_probe_sees(story):
     r = story.hidden
-    skip_if_stopped(r)
     check_equal(r.returncode, 1, f"hidden: {r.stdout} {r.stderr}")
     check_equal(json.loads(r.stdout)["decision"], "not reproduced", "hidden slowdown")
     r = story("verify", story.bundle, "--against", f"{story.d}/hidden.lynx")
@@ -406,10 +396,8 @@ def test_a_re_measurement_closes_a_contest(story):
     args = ("--against", f"{story.d}/again.lynx", "--contest", digest, "--ledger", story.ledger)
     r = story("verify", story.bundle, *args, key="sre", timeout=120)
     closed = next(c["closed"] for c in story.standing(story.bundle)["contests"] if c["entry_digest"] == digest)
-    if r.returncode in (0, 1):
-        check_in("re-measured by sre", closed or "", "a re-measurement closes it")
-    else:
-        check_equal(closed, None, f"one that decides nothing does not: {r.stdout}")
+    check_equal(r.returncode, 0, r.stdout + r.stderr)
+    check_in("re-measured by sre", closed or "", "a re-measurement closes it")
     story("report", story.bundle, "--ledger", story.ledger, "--out", f"{story.d}/r.html")
     check_in(b"Standing", read(f"{story.d}/r.html"), "the report shows it")
 

@@ -1,5 +1,6 @@
 """The reference model at every precision that this CPU has: run, evidence of what executed, accuracy, claims."""
 
+import machine
 import pytest
 from lynx import *
 
@@ -66,9 +67,9 @@ def test_each_precision_is_another_executor(by_name):
 @pytest.mark.parametrize("name", PRECISIONS)
 def test_a_precision_is_what_it_says(by_name, name):
     p = by_name[name]
-    if p["unavailable"]:
-        check(name != "f32", "f32 runs everywhere")
-        return
+    check_equal(bool(p["unavailable"]), not machine.isa(name), f"{name}: {p['unavailable']}")
+    if not machine.isa(name):
+        return  # the machine says so, and the product agreed
     check(p["status"] in ("native", "emulated"), f"{name}: {p['status']}")
     check(p["primitive"] != "", f"{name}: the primitive is named")
     check_equal(p["requests"]["failed"], 0, f"{name}: failures")
@@ -81,7 +82,7 @@ def test_a_precision_is_what_it_says(by_name, name):
 
 def test_claims_say_accuracy_and_sessions(bundle, by_name):
     for c in json.loads(lynx("claim", bundle, "--json").stdout):
-        if by_name[c["precision"]]["unavailable"]:
+        if not machine.isa(c["precision"]):
             check_in("unavailable", c["refused_because"][0], "an unavailable precision")
             continue
         check(c["claim"] is not None, f"{c['precision']}: {c['refused_because']}")
@@ -104,18 +105,19 @@ def test_a_processor_without_the_instructions_says_so(tmp_path, precision, isa):
     out = f"{tmp_path}/one.lynx"
     capped = {"ONEDNN_MAX_CPU_ISA": isa, "DNNL_MAX_CPU_ISA": isa}
     r = lynx("run", path, "--out", out, "--quiet", timeout=300, env=capped)
-    check(r.returncode in (0, 3), f"{precision} on {isa}: {r.stderr}")
     p = show(out)["precisions"][0]
-    emulated = p["unavailable"] or p["status"] == "emulated"
-    check(emulated, f"{precision} on {isa}: {p['status']} {p['primitive']}")
-    if p["unavailable"]:
+    wanted = (0, False) if machine.isa(precision, isa) else (3, True)
+    check_equal((r.returncode, bool(p["unavailable"])), wanted, f"{precision} on {isa}: {r.stderr}")
+    if not machine.isa(precision, isa):
         check_equal(lynx("show", out).returncode, 3, "nothing was measured")
         check_in("unavailable", r.stderr, "and said so")
-    else:  # what the environment did is among the facts of the process that served
-        facts = dict(rows(out, "SELECT key, value FROM fact WHERE moment LIKE 'start:%'"))
-        check_equal(facts.get("environment.ONEDNN_MAX_CPU_ISA"), isa, "the variable that changed it")
-        found = p["accuracy"]["estimate"]
-        check(abs(found - BITS) < TOLERANCE[precision], f"{precision} on {isa}: {found} bits per byte, PyTorch has {BITS}")
+        return
+    check_equal(p["status"], "emulated", f"{precision} on {isa}: {p['primitive']}")
+    # What the environment did is among the facts of the process that served.
+    facts = dict(rows(out, "SELECT key, value FROM fact WHERE moment LIKE 'start:%'"))
+    check_equal(facts.get("environment.ONEDNN_MAX_CPU_ISA"), isa, "the variable that changed it")
+    found = p["accuracy"]["estimate"]
+    check(abs(found - BITS) < TOLERANCE[precision], f"{precision} on {isa}: {found} bits per byte, PyTorch has {BITS}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The code of one library, the wire to another machine, traffic on the memory, the demand: each by a known part."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ import time
 import pytest
 
 import lynx as l
+import machine
 
 sys.path.insert(0, os.path.join(l.SOURCE, "bench/attribution"))
 import far  # noqa: E402
@@ -175,12 +177,17 @@ def started(tmp_path, port, **more):
 
 
 @pytest.mark.long
+@pytest.mark.quiet
 def test_perturb_slows_a_library(tmp_path):
-    path, out = started(tmp_path, l.free_port()), tmp_path / "l.lynx"
-    words = ("--library", "libz.so.1", "--only", "library,memory,wire", "--for", "20s", "--quiet")
-    r = l.lynx("perturb", path, *words, "--out", out)
-    assert r.returncode in (0, 3), r.stderr
-    result = said(out)
+    path = started(tmp_path, l.free_port())
+    words = ("--library", "libz.so.1", "--only", "library,memory,wire", "--for", "24s", "--quiet")
+
+    def run(k):
+        r = l.lynx("perturb", path, *words, "--out", tmp_path / f"l{k}.lynx")
+        assert r.returncode == 0, r.stdout + r.stderr
+        return said(tmp_path / f"l{k}.lynx")
+
+    result = machine.beside_nothing(run)
     [library] = result["sensitivities"]
     assert library["target"] == "library: libz.so.1" and library["perturber"] == "library", library
     for level in library["levels"]:
@@ -188,9 +195,7 @@ def test_perturb_slows_a_library(tmp_path):
     unprobed = " ".join(result["unprobed"])
     assert "memory: the server may use every processor" in unprobed, unprobed
     assert "wire: lynxbench starts the server on this machine" in unprobed, unprobed
-    if result["spread"] > 0.3:
-        pytest.skip(f"undisturbed blocks differ by {result['spread']:.0%}: the machine was busy")
-    assert library["throughput"]["low"] < 1.6 and library["throughput"]["high"] > 0.4, library
+    machine.holds(library["throughput"], 0.9, within=0.2, widest=0.8)  # eight compressions are nearly all of an answer
     assert not [name for name in os.listdir(tmp_path) if name.startswith("lynxbench-")]
 
 
@@ -205,12 +210,24 @@ def test_a_library_that_is_not_there_is_said(tmp_path):
     assert not (tmp_path / "w.lynx").exists()
 
 
+@pytest.fixture
+def long_wire():
+    """20 ms each way: of a request of some 53 ms the wire takes 40."""
+    able = False
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        with far.long_wire(0):
+            able = True
+    machine.need("tun", able, "no wire can be made: it takes root, /dev/net/tun and network namespaces")
+    with far.long_wire(0.02) as ends:
+        yield ends
+
+
 @pytest.mark.long
-@pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"), reason="it takes root and /dev/net/tun")
-def test_a_wire_is_found_lengthened_and_confirmed(tmp_path):
-    """A server that is only seen from outside, 4 ms away each way."""
+@pytest.mark.quiet
+def test_a_wire_is_found_lengthened_and_confirmed(tmp_path, long_wire):
+    """A server that is only seen from outside, 20 ms away each way."""
     out = tmp_path / "f.lynx"
-    with far.long_wire(0.004) as (near, away):
+    with contextlib.nullcontext(long_wire) as (near, away):
         command = [*away, l.REF, "--address", "0.0.0.0", "--port", "9300", "--mode", "metronome"]
         server = subprocess.Popen([*command, "--first-token", "6ms", "--gap", "100us"], stdout=subprocess.DEVNULL)
         try:
@@ -224,19 +241,14 @@ def test_a_wire_is_found_lengthened_and_confirmed(tmp_path):
         finally:
             server.kill()
             server.wait()
-    spread = said(tmp_path / "c.lynx")["spread"]
-    assert "wire" in r.stdout and r.returncode in (0, 1, 3), r.stdout + r.stderr
-    if spread > 0.3:
-        pytest.skip(f"undisturbed blocks differ by {spread:.0%}: the machine was busy")
+    assert r.returncode == 0 and "wire" in r.stdout, r.stdout + r.stderr
     [wire] = said(tmp_path / "c.lynx")["sensitivities"]
-    if wire["e2e_p50"]["estimate"] is None:
-        pytest.skip("requests last longer than blocks: the machine was slow")
-    assert wire["e2e_p50"]["estimate"] > 0.03, wire
-    assert r.returncode != 1, "a wire that takes a sixth of each request is not refuted: " + r.stdout
+    machine.holds(wire["e2e_p50"], 0.75, within=0.2, widest=0.7)
 
 
 def of_demand(folder, concurrency, *words):
     """What fewer requests in flight cost a server of that kind."""
+    folder.mkdir()
     out = folder / "d.lynx"
     with l.reference(*words) as port:
         path = str(folder / "d.yaml")
@@ -244,39 +256,34 @@ def of_demand(folder, concurrency, *words):
         regime = f"{{load: closed, concurrency: {concurrency}}}"
         l.contract(path, port, workload=workload, regime=regime, method=METHOD)
         r = l.lynx("perturb", path, "--for", "24s", "--only", "demand", "--out", out, "--quiet")
-    assert r.returncode in (0, 3), r.stderr
+    assert r.returncode == 0, r.stdout + r.stderr
     return r.stdout, said(out), out
 
 
 @pytest.mark.long
+@pytest.mark.quiet
 def test_fewer_requests_in_flight_cost_a_server_with_room(tmp_path):
     """Each request is served by itself: throughput follows what is in flight, and nobody waits less."""
-    text, x, _ = of_demand(tmp_path, 8, "--mode", "metronome", "--gap", "5ms", "--first-token", "5ms")
+    words = ("--mode", "metronome", "--gap", "5ms", "--first-token", "5ms")
+    text, x, _ = machine.beside_nothing(lambda k: of_demand(tmp_path / str(k), 8, *words))
     [demand] = x["sensitivities"]
     assert (demand["target"], demand["layer"]) == ("demand: requests in flight", "demand"), demand
     assert sorted({level["given"] for level in demand["levels"]}) == [8 / 7, 8 / 5], demand["levels"]
-    if x["spread"] > 0.1:
-        pytest.skip(f"undisturbed blocks differ by {x['spread']:.0%}: the machine was busy")
-    e = demand["throughput"]
-    assert e["low"] < 1.2 and e["high"] > 0.8, demand
-    assert e["low"] <= 0.75 or "the server has room" in text, text
+    machine.holds(demand["throughput"], 1, within=0.05, widest=0.4)
+    assert "the server has room" in text, text
     assert "sum_of_processes" not in x, "the demand is no resource"
 
 
 @pytest.mark.long
+@pytest.mark.quiet
 def test_fewer_requests_in_flight_cost_a_full_server_nothing(tmp_path):
     """One request at a time: the others only wait, and those that are left wait less."""
-    text, x, _ = of_demand(tmp_path, 8, "--shape", "tiny", "--slow", "4ms", "--max-batch", "1")
+    words = ("--mode", "metronome", "--gap", "1ms", "--first-token", "5ms", "--slots", "1")
+    text, x, _ = machine.beside_nothing(lambda k: of_demand(tmp_path / str(k), 8, *words))
     [demand] = x["sensitivities"]
-    if x["spread"] > 0.1:
-        pytest.skip(f"undisturbed blocks differ by {x['spread']:.0%}: the machine was busy")
-    e = demand["throughput"]
-    assert e["low"] < 0.2 and e["high"] > -0.2, demand
-    waited = demand["ttft_p50"]
-    if waited["estimate"] is None:
-        pytest.skip("requests last longer than blocks: the machine was slow")
-    assert waited["low"] < -0.5 and (waited["high"] < 0 or waited["high"] - waited["low"] > 1), demand
-    assert e["high"] >= 0.25 or "the server is full" in text, text
+    machine.holds(demand["throughput"], 0, within=0.05, widest=0.3)
+    assert demand["ttft_p50"]["high"] < -0.5, demand
+    assert "the server is full" in text, text
 
 
 @pytest.mark.long
