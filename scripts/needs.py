@@ -41,7 +41,9 @@ PROGRAMS = {
     "cppcheck": "cppcheck",
     "golang-go": "go",
 }
-SHELL_WORDS = set("if then else elif fi for in do done while until case esac { } ! ( ) : set export exit return local shift trap cd eval exec read . source".split())
+SHELL_WORDS = set(
+    "if then else elif fi for in do done while until case esac { } ! ( ) : set export exit return local shift trap cd eval exec read . source".split()
+)
 # What each kind of file may use.
 KINDS = [
     ("test", ["tests/e2e/*.py", "scripts/test.sh", "scripts/failures.py", "scripts/own_build.py", "scripts/embed.py", "tests/fail/*.py"]),
@@ -85,7 +87,9 @@ def of_python(path):
         first = node.args[0] if node.args else None
         if name.endswith("which") and isinstance(first, ast.Constant):
             looked_up.add(first.value)
-        if re.fullmatch(r"subprocess\.(run|Popen|check_output|check_call|call)", name) and isinstance(first, (ast.List, ast.Tuple)):
+        if re.fullmatch(r"subprocess\.(run|Popen|check_output|check_call|call)", name) and isinstance(
+            first, (ast.List, ast.Tuple)
+        ):
             word = first.elts[0] if first.elts else None
             if isinstance(word, ast.Constant) and isinstance(word.value, str) and "/" not in word.value:
                 programs.add(word.value)
@@ -110,7 +114,11 @@ def of_shell(path):
 
 
 def main():
-    local = {p.stem for folder in ("tests/e2e", "tests/peers", "bench", "bench/attribution", "scripts", "examples") for p in (ROOT / folder).glob("*.py")}
+    local = {
+        p.stem
+        for folder in ("tests/e2e", "tests/peers", "bench", "bench/attribution", "scripts", "examples")
+        for p in (ROOT / folder).glob("*.py")
+    }
     local |= {"lynxbench"}
     bad, n = [], 0
     for kind, patterns in KINDS:
@@ -120,9 +128,13 @@ def main():
             modules, programs = of_python(path) if path.suffix == ".py" else of_shell(path)
             for module in sorted(modules - set(sys.stdlib_module_names) - local):
                 if MODULES.get(module) not in packages:
-                    bad.append(f"{path.relative_to(ROOT)}: import {module}: no package of '{kind}' in scripts/packages.sh brings it")
+                    bad.append(
+                        f"{path.relative_to(ROOT)}: import {module}: no package of '{kind}' in scripts/packages.sh brings it"
+                    )
             for program in sorted(programs - there):
-                bad.append(f"{path.relative_to(ROOT)}: {program}: no package of '{kind}' in scripts/packages.sh brings it")
+                bad.append(
+                    f"{path.relative_to(ROOT)}: {program}: no package of '{kind}' in scripts/packages.sh brings it"
+                )
             n += len(modules) + len(programs)
     print("\n".join(bad) or f"{n} imports and programs of tests and checks are installed by scripts/packages.sh")
     return 1 if bad else 0

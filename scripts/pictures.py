@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pictures in docs/, of real runs: pictures.py (after make build and scripts/packages.sh web; py-spy in PATH)."""
+"""The pictures in docs/, of real runs: pictures.py (after make build and scripts/packages.sh web; py-spy by scripts/py_spy.sh build)."""
 import os
 import pathlib
 import subprocess

@@ -149,6 +149,7 @@ class Case:
     def diagnose(self):
         r = self.lynx(
             *f"diagnose http://127.0.0.1:{self.port} --for 30s --quiet --json".split(),
+            *("--py-spy", os.path.join(os.path.dirname(args.python), "py-spy")),
             *["--model", self.model()],
             *["--at-most", "1" if "vllm" in self.how else "8"],
             "--out",

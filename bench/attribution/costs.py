@@ -50,9 +50,9 @@ regime: {{load: closed, concurrency: 4}}
 method: {{warm_up: 500ms, counted: {args.window}, sessions: {args.windows}, attribution_sessions: {args.windows},
   drain: 30s, steady: reported, server_profiler: never, instrument_error_at_most: 1, stolen_at_most: 1}}
 """)
-    path = os.path.dirname(args.python) + ":" + os.environ["PATH"]
     words = [LYNX, "run", contract, "--out", out, "--quiet", "--profilers", PROFILERS[names]]
-    r = subprocess.run(words, capture_output=True, text=True, env=dict(os.environ, PATH=path))
+    words += ["--py-spy", os.path.join(os.path.dirname(args.python), "py-spy")]
+    r = subprocess.run(words, capture_output=True, text=True)
     if r.returncode not in (0, 4):
         return {"error": (r.stderr or r.stdout)[-300:]}
     said = json.loads(subprocess.run([LYNX, "attribute", out, "--json"], capture_output=True, text=True).stdout)

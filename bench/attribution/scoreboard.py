@@ -223,11 +223,11 @@ def start(kind, how, port, log, address="127.0.0.1"):
 
 def diagnose(port, folder, name, near=(), address="127.0.0.1", pid=None):
     out = os.path.join(folder, f"{name}.lynx")
-    path = os.path.dirname(args.python) + ":" + os.environ["PATH"]
     command = [*near, os.path.join(ROOT, "build", "lynxbench"), "diagnose", f"http://{address}:{port}"]
     command += ["--for", args.length, *(["--pid", str(pid)] if pid else [])]
     command += ["--at-most", "16", "--out", out, "--quiet", "--json"]
-    r = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, PATH=path))
+    command += ["--py-spy", os.path.join(os.path.dirname(args.python), "py-spy")]
+    r = subprocess.run(command, capture_output=True, text=True)
     if r.returncode != 0:
         return {"error": (r.stderr or r.stdout)[-300:], "findings": [], "bottleneck": {"id": "failed"}}
     return json.loads(r.stdout)

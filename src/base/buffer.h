@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "base/text.h"
+#include "base/shown.h"
 
 struct bytes {
   const char *ptr;
@@ -18,7 +18,7 @@ struct buffer {
   char *data; /* always followed by a 0 once anything was appended or reserved */
   size_t length, capacity, limit;
   bool overflowed;
-  bool shown; /* text for a terminal: buffer_printf shows every %s (base/text.h); what is appended otherwise is our own */
+  bool shown; /* text for a terminal: buffer_printf shows every %s (base/shown.h); what is appended otherwise is our own */
 };
 
 void buffer_init(struct buffer *buffer, size_t limit);

@@ -25,6 +25,14 @@ static void watch(CURL *curl, const struct control_request *request) {
   (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request);
 }
 
+/* How long it may take, and how slow it may be. */
+static void limit(CURL *curl, const struct control_request *request) {
+  (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(request->timeout_ns / 1000000 + 1));
+  if (request->slow_s == 0) return;
+  (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1024L);
+  (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)request->slow_s);
+}
+
 enum lynx_status control_fetch(const struct control_request *request, struct buffer *ret_body, int *ret_http_status,
                                struct lynx_error *error) {
   CURL *curl = curl_easy_init();
@@ -49,11 +57,7 @@ enum lynx_status control_fetch(const struct control_request *request, struct buf
   (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   (void)curl_easy_setopt(curl, CURLOPT_USERAGENT, request->user_agent);
   (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-  (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(request->timeout_ns / 1000000 + 1));
-  if (request->slow_s > 0) {
-    (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1024L);
-    (void)curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)request->slow_s);
-  }
+  limit(curl, request);
   (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_body);
   (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, ret_body);
   if (request->json_body != NULL) (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->json_body);

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/digest.h"
-#include "base/text.h"
+#include "base/shown.h"
 
 enum { LEAST = 12, DIGIT_WITHIN = 512 }; /* characters after the beginning */
 

@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-/* What a command says: standard output for what it found, standard error for the rest. Every %s is made fit for a terminal (base/text.h), so
+/* What a command says: standard output for what it found, standard error for the rest. Every %s is made fit for a terminal (base/shown.h), so
  * that no field moves the cursor, takes a colour or forges a line. */
 void say(const char *format, ...) LYNX_PRINTF(1, 2);
 void complain(const char *format, ...) LYNX_PRINTF(1, 2);

@@ -58,7 +58,7 @@ class Ran:
 
 
 def main(path):
-    """The cases of a file, by pytest: -k NAME selects. 77: all were skipped, or none has the mark that was asked for."""
+    """The cases of a file, by pytest: -k NAME selects. 77: all were skipped, or none has the mark asked for."""
     import pytest
 
     ran = Ran()

@@ -33,8 +33,12 @@ def perf_opens(pid=-1, processor=0, kernel=True, stacks=True):
     number = {"x86_64": 298, "aarch64": 241}.get(os.uname().machine)
     if number is None:
         return False
-    kind = 1 | 2 | (1 << 5 if kernel else 0) | (1 << 12 | 1 << 13 if stacks else 0)  # IP, TID, callchain, registers, stack
-    flags = 1 << 10 | (0 if kernel else 1 << 5) | 1 << 6 | 1 << 7 | 1 << 22  # freq, exclude: kernel, hv, idle, user's chain
+    kind = (
+        1 | 2 | (1 << 5 if kernel else 0) | (1 << 12 | 1 << 13 if stacks else 0)
+    )  # IP, TID, callchain, registers, stack
+    flags = (
+        1 << 10 | (0 if kernel else 1 << 5) | 1 << 6 | 1 << 7 | 1 << 22
+    )  # freq, exclude: kernel, hv, idle, user's chain
     registers = 0 if not stacks else 1 << 8 if os.uname().machine == "x86_64" else 1 << 32
     clock = 0 if processor >= 0 else 1  # of the processor, of the task
     attr = struct.pack(
@@ -87,14 +91,25 @@ def waits():
 
 @functools.cache
 def py_spy():
-    """Its path, for --py-spy (scripts/py_spy.sh puts it into the build folder), where it may look into a Python that is no child of its own; or ''."""
-    path = next((p for p in (os.path.join(os.environ.get("BUILD", ""), "py-spy"), shutil.which("py-spy")) if p and os.access(p, os.X_OK)), "")
+    """Its path, for --py-spy (scripts/py_spy.sh puts one into the build folder), if it may look here; or ''."""
+    path = next(
+        (
+            p
+            for p in (os.path.join(os.environ.get("BUILD", ""), "py-spy"), shutil.which("py-spy"))
+            if p and os.access(p, os.X_OK)
+        ),
+        "",
+    )
     if not path:
         return ""
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as other:
         try:
             time.sleep(0.5)
-            return path if subprocess.run([path, "dump", "--pid", str(other.pid)], capture_output=True).returncode == 0 else ""
+            return (
+                path
+                if subprocess.run([path, "dump", "--pid", str(other.pid)], capture_output=True).returncode == 0
+                else ""
+            )
         finally:
             other.kill()
 
@@ -152,7 +167,7 @@ def wait_until_idle(seconds=60, others=0.1):
 
 
 def beside_nothing(run, tries=3, others=0.1, steal=0.05):
-    """run(k), the k-th a run of its own, until nobody else was on the processors meanwhile, by this test's own count."""
+    """run(k), each a new run, until nobody else was on the processors meanwhile, by this test's own count."""
     seen = []
     for k in range(tries):
         wait_until_idle()
@@ -177,7 +192,10 @@ def holds(interval, value, within, widest):
 @functools.cache
 def namespaces(*flags):
     """unshare(1) with these flags, e.g. ("--net",) or ("--mount", "--pid", "--fork")."""
-    return bool(shutil.which("unshare")) and subprocess.run(["unshare", *flags, "true"], capture_output=True).returncode == 0
+    return (
+        bool(shutil.which("unshare"))
+        and subprocess.run(["unshare", *flags, "true"], capture_output=True).returncode == 0
+    )
 
 
 @functools.cache
@@ -187,7 +205,9 @@ def netns():
     words = [["netns", "add", names[0]], ["netns", "add", names[1]]]
     words += [["link", "add", "w", "netns", names[0], "type", "veth", "peer", "name", "w", "netns", names[1]]]
     try:
-        return bool(shutil.which("ip")) and all(subprocess.run(["ip", *w], capture_output=True).returncode == 0 for w in words)
+        return bool(shutil.which("ip")) and all(
+            subprocess.run(["ip", *w], capture_output=True).returncode == 0 for w in words
+        )
     finally:
         for name in names if shutil.which("ip") else ():
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
@@ -250,11 +270,14 @@ def cage():
 
 @functools.cache
 def isa(precision, most=""):
-    """Has this processor, as far as oneDNN may use it (ONEDNN_MAX_CPU_ISA), what it needs for the precision, natively or not?"""
+    """Has this processor, as far as oneDNN may use it (ONEDNN_MAX_CPU_ISA), what the precision needs?"""
     with open("/proc/cpuinfo") as f:
         flags = set(next((x.split(":")[1] for x in f if x.lower().startswith(("flags", "features"))), "").split())
     if precision != "bf16":
         return True
     if os.uname().machine == "x86_64":
-        return most not in ("SSE41", "AVX", "AVX2", "AVX2_VNNI") and {"avx512f", "avx512bw", "avx512vl", "avx512dq"} <= flags
+        return (
+            most not in ("SSE41", "AVX", "AVX2", "AVX2_VNNI")
+            and {"avx512f", "avx512bw", "avx512vl", "avx512dq"} <= flags
+        )
     return "bf16" in flags

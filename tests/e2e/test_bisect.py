@@ -52,7 +52,6 @@ def found(tmp_path_factory):
         ["LANG=C.UTF-8", "MY_TOKEN=ghijkl", "OMP_NUM_THREADS=2"],
     )
 
-
     def run(k):
         out = str(folder / f"x{k}.lynx")
         return bisect(a, b, "--out", out), out

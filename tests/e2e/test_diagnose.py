@@ -101,7 +101,7 @@ def test_a_requests_life_closes(plain):
 
 @pytest.mark.parametrize("told, by_server", [(0.9, True), (1.08, True), (1.35, False)])
 def test_whose_phases_a_requests_life_has(recorded, tmp_path, told, by_server):
-    """The server's totals, warm-up included, may exceed what the client saw by a tenth; beyond that the client's count."""
+    """The server's totals, warm-up included, may exceed the client's by a tenth; beyond that the client's count."""
     mean = "(SELECT avg(end_ns - written_ns) FROM request WHERE phase = 'counted')"
     names = "('account.queue', 'account.prefill', 'account.decode')"
     l.forge(
@@ -338,7 +338,10 @@ def test_functions_of_libraries_are_named(plain):
     """By the symbol tables of the files that are mapped, and the kernel's time by what it does."""
     machine.need("perf", machine.perf(), "perf_event_open is refused")
     frames = {row[0] for row in l.rows(plain[1], "SELECT frames FROM stack WHERE source = 'native'")}
-    assert any(f.endswith("/lynxbench-ref;transformer_step") for f in frames), (frames, attributed(plain[1])["not_seen"])
+    assert any(f.endswith("/lynxbench-ref;transformer_step") for f in frames), (
+        frames,
+        attributed(plain[1])["not_seen"],
+    )
     kernel = {f.split(";")[1] for f in frames if f.startswith("[kernel];")}
     assert kernel <= set(
         "other network locks sched_yield memory files timers processes devices interrupts scheduler".split()
@@ -377,8 +380,11 @@ def series(name, first, step):
 EVEN = """UPDATE request SET end_ns = issued_ns + (SELECT max(end_ns - issued_ns) FROM request WHERE phase = 'counted')
     WHERE phase = 'counted'"""
 LONGER = "UPDATE request SET end_ns = end_ns + 2 * (end_ns - issued_ns) WHERE phase = 'counted' AND "
-SLOW_START = LONGER + """(session, id) IN (SELECT r.session, r.id FROM request r JOIN session s ON s.id = r.session
+SLOW_START = (
+    LONGER
+    + """(session, id) IN (SELECT r.session, r.id FROM request r JOIN session s ON s.id = r.session
     WHERE s.purpose = 'measure' AND r.phase = 'counted' ORDER BY r.session, r.id LIMIT 12)"""
+)
 # A tenth of the time that a request takes here; the rule wants 5 %.
 ROUND_TRIP = """INSERT INTO sample SELECT session, 'wire.round_trip_s', at_ns, (SELECT avg(end_ns - issued_ns) / 1e10
     FROM request WHERE phase = 'counted') FROM sample GROUP BY session, at_ns"""

@@ -71,13 +71,15 @@ def group(weights):
 
 @pytest.fixture(scope="module")
 def served(group, weights, tmp_path_factory):
-    """A contract that starts a server in that group, which reads for a good part of its time: how much, by its own clock."""
+    """A contract that starts a server in that group, which reads for a good part of its time: by its own clock."""
     for mebibytes in (4, 8, 16, 32):
         path, folder = contract(tmp_path_factory.mktemp("served"), group, weights, mebibytes << 20)
         share = own_share(path, folder)
         if share > 0.4:
             break
-    machine.need("disk", share > 0.2, f"this disk is so fast that reading 32 MiB for each token is {share:.0%} of its time")
+    machine.need(
+        "disk", share > 0.2, f"this disk is so fast that reading 32 MiB for each token is {share:.0%} of its time"
+    )
     return path, folder, share
 
 

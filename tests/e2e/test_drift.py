@@ -79,7 +79,7 @@ def test_it_is_not_measured_unasked(server):
 
 
 def with_speed(bundle, factor):
-    """The same run on a machine whose arithmetic was measured so fast, and whose other figures are the same each night."""
+    """The same run on a machine whose arithmetic was measured so fast; its other figures are always the same."""
     said = []
     for key, record in records(bundle).items():
         for f in record["figures"]:

@@ -22,7 +22,9 @@ def test_a_process_that_exits_while_it_is_captured():
 
 def test_a_static_program(d):
     write(f"{d}/static.c", "#include <unistd.h>\nint main(void) { pause(); return 0; }\n")
-    built = shutil.which("gcc") and not subprocess.run(["gcc", "-static", "-o", f"{d}/static", f"{d}/static.c"]).returncode
+    built = (
+        shutil.which("gcc") and not subprocess.run(["gcc", "-static", "-o", f"{d}/static", f"{d}/static.c"]).returncode
+    )
     machine.need("cc", built, "no compiler that links statically")
     with subprocess.Popen([f"{d}/static"]) as p:
         found = facts_of(capture("--pid", str(p.pid)))
@@ -34,8 +36,12 @@ def test_namespaces_of_its_own(d):
     """Its libraries are read through its own root."""
     apart = ("--mount", "--pid", "--fork")
     machine.need("namespaces", machine.namespaces(*apart), "this user may not make namespaces")
-    inside = f"mount -t tmpfs none /mnt && cp {REF} /mnt/inside && exec /mnt/inside --port {free_port()} --mode metronome"
-    with subprocess.Popen(["unshare", *apart, "--kill-child", "sh", "-c", inside], stdout=subprocess.PIPE, text=True) as p:
+    inside = (
+        f"mount -t tmpfs none /mnt && cp {REF} /mnt/inside && exec /mnt/inside --port {free_port()} --mode metronome"
+    )
+    with subprocess.Popen(
+        ["unshare", *apart, "--kill-child", "sh", "-c", inside], stdout=subprocess.PIPE, text=True
+    ) as p:
         p.stdout.readline()
         with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
             children = f.read().split()
@@ -294,7 +300,9 @@ __attribute__((constructor)) static void load(void) {
            getenv("HOME") ? "yes" : "no");
 }
 const char *openblas_get_corename(void) { return text; }
-""".replace("FOLDER", folder),
+""".replace(
+            "FOLDER", folder
+        ),
     )
     write(
         f"{d}/holder.c",

@@ -12,7 +12,8 @@ BITS, TOLERANCE = 1.9996, {"f32": 0.0006, "bf16": 0.01, "int8": 0.03}
 def write(path, port, precisions, accuracy=""):
     weights = f"{SOURCE}/reference/model/byte.safetensors"
     with open(path, "w") as f:
-        f.write(f"""lynxbench: 1
+        f.write(
+            f"""lynxbench: 1
 name: model
 executor:
   endpoint: http://127.0.0.1:{port}
@@ -40,7 +41,8 @@ accuracy:
   windows: 32
   window_bytes: 256
   at_least_ratio: 0.98
-""")
+"""
+        )
     return path
 
 

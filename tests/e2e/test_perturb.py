@@ -93,7 +93,9 @@ def test_what_was_given_is_measured(perturbed):
 def test_a_slower_server_answers_less(perturbed):
     said = sensitivities(perturbed[1])
     [processor] = [s for s in said["sensitivities"] if s["perturber"] == "processor"]
-    machine.holds(processor["throughput"], 1, within=0.2, widest=1.0)  # it computes on one thread, and nothing else takes time
+    machine.holds(
+        processor["throughput"], 1, within=0.2, widest=1.0
+    )  # it computes on one thread, and nothing else takes time
     assert processor["throughput"]["low"] > 0.3 and processor["levels"][-1]["ln_throughput"]["high"] < 0, processor
 
 
@@ -645,10 +647,12 @@ def test_a_process_that_is_not_the_server_is_not_touched(tmp_path):
         innocent.wait()
 
 
-SLOW = l.answering("""
+SLOW = l.answering(
+    """
         end = time.monotonic() + 0.6
         while time.monotonic() < end: pass
-""")
+"""
+)
 
 
 @pytest.mark.long

@@ -85,15 +85,26 @@ def test_no_program_is_found_by_path(tmp_path):
 
 
 def test_programs_are_started_in_few_places():
-    """exec and its like stand in five files; each that is no child of base/child.c starts lynxbench itself or a program of the list."""
+    """exec and its like are in five files; what base/child.c does not start is lynxbench or a program of the list."""
     source = subprocess.run(
-        ["grep", "-rlE", r"\b(execv|execve|execvp|execvpe|execl|execlp|posix_spawn|posix_spawnp|popen|system)\(", f"{l.SOURCE}/src"],
+        [
+            "grep",
+            "-rlE",
+            r"\b(execv|execve|execvp|execvpe|execl|execlp|posix_spawn|posix_spawnp|popen|system)\(",
+            f"{l.SOURCE}/src",
+        ],
         capture_output=True,
         text=True,
         check=True,
     )
     found = sorted(os.path.relpath(path, f"{l.SOURCE}/src") for path in source.stdout.split())
-    wanted = ["base/child.c", "cli/self_run.c", "executor/library_ask.c", "experiment/gpu_share.c", "telemetry/unwound.c"]
+    wanted = [
+        "base/child.c",
+        "cli/self_run.c",
+        "executor/library_ask.c",
+        "experiment/gpu_share.c",
+        "telemetry/unwound.c",
+    ]
     assert found == wanted, found
     security = open(f"{l.SOURCE}/SECURITY.md").read()
     assert [name for name in programs() if f"`{name}`" not in security] == []
@@ -234,7 +245,10 @@ def test_looking_at_a_ledger_changes_nothing(tmp_path, recorded, bundle, case):
             given = [bundle if w == "BUNDLE" else w for w in words] + [ledger]
             given += [w.replace("OUT", str(out)) for w in OUTS.get(name, ())]
             r = l.lynx(*given, env={**env, "XDG_STATE_HOME": str(tmp_path / "state")}, timeout=30)
-            assert os.path.exists(victim) and all_of(work) == before and sorted(os.listdir(links)) == beside, (name, r.stderr)
+            assert os.path.exists(victim) and all_of(work) == before and sorted(os.listdir(links)) == beside, (
+                name,
+                r.stderr,
+            )
             said = r.stdout + r.stderr
             if case in ("journal", "log alone"):
                 end = {"journal": "-journal", "log alone": "-wal"}[case]
@@ -244,16 +258,23 @@ def test_looking_at_a_ledger_changes_nothing(tmp_path, recorded, bundle, case):
 
 
 def test_readers_and_writers_beside_one_another(tmp_path):
-    """Entries are added while others look: each look is of one state, none fails, and the log is taken in afterwards."""
+    """Entries are added while others look: each look is of one state, none fails; the log is taken in afterwards."""
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
     ledger = tmp_path / "team.ledger"
     for words in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
         assert l.lynx(*words, env=env).returncode == 0
     path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
     more = {**environment(), **env}
-    signing = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "$0" sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
+    signing = (
+        'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "$0" sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
+    )
     writers = [
-        subprocess.Popen(["sh", "-c", signing, LYNX, path, ledger, str(k)], env=more, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        subprocess.Popen(
+            ["sh", "-c", signing, LYNX, path, ledger, str(k)],
+            env=more,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
         for k in range(3)
     ]
     seen = []
@@ -274,7 +295,10 @@ def test_a_contract_names_usable_files(tmp_path, name):
     r = l.lynx("run", path, "--quiet", cwd=tmp_path)
     assert r.returncode == 0, r.stderr
     (bundle,) = glob.glob(f"{tmp_path}/*.lynx")
-    assert os.path.basename(bundle)[0] not in "-./" and l.lynx("show", os.path.basename(bundle), cwd=tmp_path).returncode == 0
+    assert (
+        os.path.basename(bundle)[0] not in "-./"
+        and l.lynx("show", os.path.basename(bundle), cwd=tmp_path).returncode == 0
+    )
 
 
 # --- nobody waits for ever, and a small file costs little ---
@@ -298,7 +322,12 @@ def test_a_pipe_that_nobody_uses_is_given_up(tmp_path, bundle):
         ("attribute", bundle, "--html", pipes[6]),
     )
     started = [
-        (c, subprocess.Popen([LYNX, *map(str, c)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        (
+            c,
+            subprocess.Popen(
+                [LYNX, *map(str, c)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            ),
+        )
         for c in commands
     ]
     for command, p in started:
@@ -340,9 +369,21 @@ def test_a_silent_ledger_server_is_given_up(tmp_path):
 @pytest.mark.parametrize(
     "what",
     [
-        ("fact", "moment, 'system', 'declared.k' || i, 'identity', 'declared', 'v', '', 's', 0", "(SELECT DISTINCT moment FROM fact)"),
-        ("fact", "moment, 'system', 'k' || i, 'identity', 'read', moment, '', 's', 0", "(SELECT DISTINCT moment FROM fact)"),
-        ("fact", "moment, 'system', 'hole.k' || i, 'identity', 'read', 'h' || i, '', 's', 0", "(SELECT DISTINCT moment FROM fact)"),
+        (
+            "fact",
+            "moment, 'system', 'declared.k' || i, 'identity', 'declared', 'v', '', 's', 0",
+            "(SELECT DISTINCT moment FROM fact)",
+        ),
+        (
+            "fact",
+            "moment, 'system', 'k' || i, 'identity', 'read', moment, '', 's', 0",
+            "(SELECT DISTINCT moment FROM fact)",
+        ),
+        (
+            "fact",
+            "moment, 'system', 'hole.k' || i, 'identity', 'read', 'h' || i, '', 's', 0",
+            "(SELECT DISTINCT moment FROM fact)",
+        ),
         ("event", "1000 + i, 0, 'condition', 'c' || i", "(SELECT 0)"),
         ("sample", "session, 'x' || i, 0, 1.0", "(SELECT min(id) AS session FROM session)"),
     ],
@@ -388,7 +429,9 @@ def test_a_stolen_intent_is_not_claimed(tmp_path):
     assert r.returncode == 0 and "was agreed before the run" in r.stdout, r.stdout + r.stderr
     l.forge(out, forged, "UPDATE request SET end_ns = end_ns - 1 WHERE id = 0")
     r = l.lynx("claim", forged, "--ledger", ledger, env=env)
-    assert r.returncode == 1 and "is another bundle" in r.stdout and "was agreed for another bundle" in r.stdout, r.stdout
+    assert (
+        r.returncode == 1 and "is another bundle" in r.stdout and "was agreed for another bundle" in r.stdout
+    ), r.stdout
     claims = json.loads(l.lynx("claim", forged, "--ledger", ledger, "--json", env=env).stdout)
     assert claims[0]["claim"] is None and "is another bundle" in claims[0]["refused_because"][-1], claims
     shown = json.loads(l.lynx("show", forged, "--ledger", ledger, "--json", env=env).stdout.splitlines()[1])
@@ -399,15 +442,18 @@ def test_a_stolen_intent_is_not_claimed(tmp_path):
 
 
 def test_memory_of_a_ledger_beside_writers(tmp_path):
-    """What was seen is remembered while others add: no step back is seen where there was none, and the newest memory stays."""
+    """What was seen is remembered while others add: no step back where there was none, and the newest stays."""
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
     ledger = tmp_path / "team.ledger"
     for words in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
         assert l.lynx(*words, env=env).returncode == 0
     path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
-    signing = 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do "$0" sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
+    signing = 'for i in $(seq 15); do "$0" sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
     words = [["sh", "-c", signing, LYNX, path, str(ledger), str(k)] for k in range(6)]
-    writers = [subprocess.Popen(w, env={**environment(), **env}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) for w in words]
+    writers = [
+        subprocess.Popen(w, env={**environment(), **env}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        for w in words
+    ]
     for w in writers:
         assert w.wait() == 0, w.stderr.read()
     (memory,) = glob.glob(f"{tmp_path}/state/lynxbench/ledgers/*.checkpoint")

@@ -538,7 +538,10 @@ def test_a_crowd_keeps_nobody_out(teams, blob, slow):
         began = time.monotonic()
         for _ in range(5):
             check_equal(teams.server.ask("GET", "/checkpoint", source=("127.0.2.9", 0))[0], 200, "a newcomer")
-        check(time.monotonic() - began < 8, f"five answers took {time.monotonic() - began:.1f} s; a head is waited for 10 s")
+        check(
+            time.monotonic() - began < 8,
+            f"five answers took {time.monotonic() - began:.1f} s; a head is waited for 10 s",
+        )
     finally:
         for s in crowd:
             s.close()

@@ -12,7 +12,7 @@ import lynx as l
 import pytest
 from made import Handler, Stream, usage
 
-# A colour, a title, a return, DEL, C1's CSI, an override, an isolate, a forged line, a line separator, an invisible one; no UTF-8.
+# A colour, a title, a return, DEL, C1's CSI, an override, an isolate, a forged line, what is invisible; no UTF-8.
 CANARY = "\x1b[31m\x1b]0;t\x07\r\x7f\u009b2J\u202e\u2066\t\nFORGED \u2028\u200b\u061c"
 MISLEADING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 COLORS = re.compile("\x1b\\[(0|1|2|31|32|33|1;31)m")
@@ -113,12 +113,19 @@ signatories: [{c}]
 def test_no_contract_reaches_the_terminal(tmp_path, key, value):
     path = tmp_path / "c.yaml"
     path.write_text(CONTRACT.format(key=key, c=value))
-    for words in (("lint", path), ("run", path, "--out", tmp_path / "o.lynx"), ("schedule", "add", path, "--print", "cron")):
+    for words in (
+        ("lint", path),
+        ("run", path, "--out", tmp_path / "o.lynx"),
+        ("schedule", "add", path, "--print", "cron"),
+    ):
         r = said(*words, cwd=tmp_path)
         check_clean(r.stdout + r.stderr, words)
 
 
-@pytest.mark.parametrize("words", [["x" + CANARY], ["show", "--x" + CANARY], ["show", CANARY], ["attribute", b"\xff\x1b[2J"], ["run", CANARY]])
+@pytest.mark.parametrize(
+    "words",
+    [["x" + CANARY], ["show", "--x" + CANARY], ["show", CANARY], ["attribute", b"\xff\x1b[2J"], ["run", CANARY]],
+)
 def test_no_argument_reaches_the_terminal(words):
     """Names of files, too, which need not be UTF-8."""
     r = said(*words)
@@ -183,7 +190,10 @@ def test_no_word_of_a_server_reaches_the_terminal(tmp_path, streams, model):
 
 def test_json_on_a_terminal_is_escaped(tmp_path):
     """In a file it stays as it is: its bytes are compared. On a terminal it means the same."""
-    contract, path = l.contract(f"{tmp_path}/c.yaml", 1, executor="{}", workload=NOTHING, name='"a\\u202eb\\x9bc"'), f"{tmp_path}/c.lynx"
+    contract, path = (
+        l.contract(f"{tmp_path}/c.yaml", 1, executor="{}", workload=NOTHING, name='"a\\u202eb\\x9bc"'),
+        f"{tmp_path}/c.lynx",
+    )
     assert said("run", contract, "--quiet", "--out", path).returncode == 0
     plain = said("show", path, "--json").stdout
     assert "\u202e".encode() in plain
@@ -211,7 +221,11 @@ def team(tmp_path_factory):
     d = tmp_path_factory.mktemp("team")
     env = {"HOME": str(d), "XDG_STATE_HOME": str(d / "state"), "LYNXBENCH_KEY": str(d / "ml.key")}
     l.contract(f"{d}/c.yaml", 1, executor="{}", workload=NOTHING)
-    for words in (("key", "ml", "--out", d), ("log", "create", d / "t.ledger"), ("sign", d / "c.yaml", "--ledger", d / "t.ledger")):
+    for words in (
+        ("key", "ml", "--out", d),
+        ("log", "create", d / "t.ledger"),
+        ("sign", d / "c.yaml", "--ledger", d / "t.ledger"),
+    ):
         assert said(*words, env=env).returncode == 0, words
     return d, env
 
@@ -262,12 +276,16 @@ def test_what_cannot_be_written_is_an_error(tmp_path, team, words, way):
     given = [w.replace("D/", f"{d}/").replace("R/", f"{RECORDED}/") for w in words]
     given = [str(tmp_path) if w == "T" else w.replace("T/", f"{tmp_path}/") for w in given]
     to = ">/dev/full" if way == "full" else ">&-"
-    r = subprocess.run(["sh", "-c", f'exec "$0" "$@" {to}', l.LYNX, *given], capture_output=True, text=True, env=l.environment(**env))
+    r = subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {to}', l.LYNX, *given], capture_output=True, text=True, env=l.environment(**env)
+    )
     assert r.returncode == 4 and "standard output: " in r.stderr, (r.returncode, r.stderr)
 
 
 def test_whoever_stops_reading_is_told_nothing():
-    r = subprocess.run(["sh", "-c", '"$0" lint --reference | head -n 1', l.LYNX], capture_output=True, text=True, env=l.environment())
+    r = subprocess.run(
+        ["sh", "-c", '"$0" lint --reference | head -n 1', l.LYNX], capture_output=True, text=True, env=l.environment()
+    )
     assert r.stderr == "" and r.stdout, r
 
 

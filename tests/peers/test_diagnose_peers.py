@@ -38,7 +38,6 @@ with folder() as d:
     with vllm_server.serving(words, f"{url}/health", log, **vllm_server.ENVIRONMENT) as ready:
         check(ready, f"vLLM is not ready: {open(log).read()[-3000:]}")
         out = f"{d}/vllm.lynx"
-        path = f"{BIN}:{os.environ['PATH']}"
         flags = [
             "--for",
             os.environ.get("LENGTH", "2min"),
@@ -49,8 +48,10 @@ with folder() as d:
             "--html",
             f"{d}/vllm.html",
             "--quiet",
+            "--py-spy",
+            f"{BIN}/py-spy",
         ]
-        r = lynx("diagnose", url, *flags, timeout=600, env={"PATH": path})
+        r = lynx("diagnose", url, *flags, timeout=600)
         check(r.returncode in (0, 4), f"diagnose: exit {r.returncode}: {r.stderr[-2000:]}")
     print(r.stdout)
     said = json.loads(lynx("attribute", out, "--json", timeout=300).stdout)

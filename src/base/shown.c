@@ -1,4 +1,4 @@
-#include "base/text.h"
+#include "base/shown.h"
 
 #include <stdio.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
-/* base/text.h: text from outside, made fit to be shown; UTF-8.
+/* base/shown.h: text from outside, made fit to be shown; UTF-8.
  * Shown    what could move a cursor, colour, hide or reorder what a terminal shows, or forge a line: C0 and C1 controls, DEL, bidirectional
  *          controls and marks, line and paragraph separators, invisible characters, and bytes that are not UTF-8 become '?'; a newline, a
  *          tab and a return become \n, \t and \r, in two characters
  * Source   Unicode 15: UAX #9 (bidirectional algorithm); ECMA-48 (control functions) */
-#ifndef BASE_TEXT_H
-#define BASE_TEXT_H
+#ifndef BASE_SHOWN_H
+#define BASE_SHOWN_H
 
 #include <stdarg.h>
 #include <stdbool.h>
