@@ -90,6 +90,10 @@ struct bundle_block {
   int64_t running_ns, ready_ns; /* of all threads of the serving processes; -1: not known */
 };
 
+/* A request column by column, under the names that they have in the file, but for its bytes. text NULL: a number; -1: never came about. */
+typedef void bundle_cell_visit(void *context, const char *column, const char *text, int64_t number);
+void bundle_request_cells(const struct bundle_request *request, bundle_cell_visit *visit, void *context);
+
 /* --- writing --- */
 
 enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lynx_error *error) LYNX_MUST_CHECK;

@@ -15,18 +15,16 @@ static enum lynx_status copy_rows(struct bundle *from, struct bundle *to, sqlite
   return step == SQLITE_DONE ? LYNX_OK : bundle_sql_fail(from, error, "reading");
 }
 
-/* As many values as there are columns: what a section inserts otherwise may leave some to the table. */
+/* A row that is there already is a failure here, whatever the section does about it while it is written. */
 static enum lynx_status copy_section(struct bundle *from, struct bundle *to, const struct bundle_section *section, const char *which,
                                      struct lynx_error *error) {
-  char select[1024], insert[1024], marks[128] = "";
+  char sql[BUNDLE_SQL];
   sqlite3_stmt *rows = NULL, *into = NULL;
   enum lynx_status status = LYNX_OK;
-  (void)snprintf(select, sizeof select, "SELECT %s FROM %s%s ORDER BY %s", section->columns, section->name, which, section->order);
-  if (sqlite3_prepare_v2(from->db, select, -1, &rows, NULL) != SQLITE_OK) status = bundle_sql_fail(from, error, "reading");
-  for (int i = 0; status == LYNX_OK && i < sqlite3_column_count(rows); i++)
-    (void)snprintf(marks + strlen(marks), sizeof marks - strlen(marks), "%s?", i > 0 ? ", " : "");
-  (void)snprintf(insert, sizeof insert, "INSERT INTO %s (%s) VALUES (%s)", section->name, section->columns, marks);
-  if (status == LYNX_OK && sqlite3_prepare_v2(to->db, insert, -1, &into, NULL) != SQLITE_OK) status = bundle_sql_fail(to, error, "copying");
+  if (sqlite3_prepare_v2(from->db, bundle_select(section, which, sql), -1, &rows, NULL) != SQLITE_OK)
+    status = bundle_sql_fail(from, error, "reading");
+  if (status == LYNX_OK && sqlite3_prepare_v2(to->db, bundle_insert(section, "", "", sql), -1, &into, NULL) != SQLITE_OK)
+    status = bundle_sql_fail(to, error, "copying");
   if (status == LYNX_OK) status = copy_rows(from, to, rows, into, error);
   (void)sqlite3_finalize(rows); /* what went wrong was said by the steps */
   (void)sqlite3_finalize(into);
@@ -51,9 +49,9 @@ enum lynx_status bundle_copy_sessions(struct bundle *from, struct bundle *to, in
   enum lynx_status status = begin_copy(to, error);
   for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) {
     const struct bundle_section *section = &bundle_sections[i];
-    bool itself = strcmp(section->name, "session") == 0;
+    bool itself = i == SECTION_SESSION;
     char which[64];
-    if (!itself && strncmp(section->columns, "session,", 8) != 0) continue; /* of the whole run */
+    if (!itself && strcmp(section->columns[0].name, "session") != 0) continue; /* of the whole run */
     (void)snprintf(which, sizeof which, " WHERE %s <= %lld", itself ? "id" : "session", (long long)last);
     status = copy_section(from, to, section, which, error);
   }

@@ -56,8 +56,9 @@ static enum lynx_status check_format(struct bundle *bundle, struct lynx_error *e
 }
 
 static bool known_schema(const char *sql) {
+  char own[BUNDLE_SQL];
   for (int i = 0; i < BUNDLE_SECTIONS; i++)
-    if (strcmp(sql, bundle_sections[i].schema) == 0) return true;
+    if (strcmp(sql, bundle_schema(&bundle_sections[i], own)) == 0) return true;
   return strcmp(sql, bundle_section_schema) == 0 || strcmp(sql, bundle_seal_schema) == 0;
 }
 
@@ -208,28 +209,68 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
 
 /* --- rows --- */
 
-static const char *text_at(sqlite3_stmt *row, int column) {
-  const char *text = (const char *)sqlite3_column_text(row, column);
+static const char *text_at(sqlite3_stmt *stored, int column) {
+  const char *text = (const char *)sqlite3_column_text(stored, column);
   return text != NULL ? text : "";
 }
 
-static int64_t known_at(sqlite3_stmt *row, int column) {
-  return sqlite3_column_type(row, column) == SQLITE_NULL ? -1 : sqlite3_column_int64(row, column);
+/* A word that no build of this format writes. */
+static enum lynx_status unknown_word(const struct bundle *bundle, const struct bundle_section *section, sqlite3_stmt *stored, int column,
+                                     struct lynx_error *error) {
+  char row[80], found[80];
+  const char *id = text_at(stored, section->n_key - 1), *word = text_at(stored, column);
+  lynx_error_at(error, bundle->path, 0, section->columns[column].name);
+  return lynx_fail(error, LYNX_INPUT, "%s %s: found '%s'; accepted: a word of bundle format %d (docs/bundle.md)", section->name,
+                   text_sanitise(row, sizeof row, id, strlen(id)), text_sanitise(found, sizeof found, word, strlen(word)), BUNDLE_FORMAT);
 }
 
-typedef enum lynx_status row_visit(void *context, sqlite3_stmt *row);
+/* Texts and bytes are SQLite's until the next row. False: a word that is not of its vocabulary. */
+static bool read_column(sqlite3_stmt *stored, int i, const struct bundle_column *column, union bundle_row *row) {
+  void *at = (char *)row + column->offset;
+  switch (column->kind) {
+    case COLUMN_NUMBER: *(int64_t *)at = sqlite3_column_int64(stored, i); return true;
+    case COLUMN_KNOWN: *(int64_t *)at = sqlite3_column_type(stored, i) == SQLITE_NULL ? -1 : sqlite3_column_int64(stored, i); return true;
+    case COLUMN_REAL: *(double *)at = sqlite3_column_double(stored, i); return true;
+    case COLUMN_TEXT: *(const char **)at = text_at(stored, i); return true;
+    case COLUMN_WORD: return column->words->parse(text_at(stored, i), at);
+    case COLUMN_BYTES: {
+      const void *bytes = sqlite3_column_blob(stored, i);
+      *(const void **)at = bytes != NULL ? bytes : "";
+      *(size_t *)(void *)((char *)row + column->length) = (size_t)sqlite3_column_bytes(stored, i);
+      return true;
+    }
+  }
+  return false;
+}
 
-static enum lynx_status each_row(struct bundle *bundle, const char *sql, const int64_t *session, const char *moment, row_visit *visit,
+/* Which rows: all (both NULL), or those whose first column has that value. */
+struct which {
+  const int64_t *number;
+  const char *text;
+};
+
+typedef enum lynx_status row_visit(void *context, const void *row);
+
+static enum lynx_status each_row(struct bundle *bundle, enum bundle_section_index index, struct which which, row_visit *visit,
                                  void *context, struct lynx_error *error) {
-  sqlite3_stmt *row;
-  if (sqlite3_prepare_v2(bundle->db, sql, -1, &row, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, "cannot be read");
-  if (session != NULL) (void)sqlite3_bind_int64(row, 1, *session); /* unbound it matches nothing */
-  if (moment != NULL) (void)sqlite3_bind_text(row, 1, moment, -1, SQLITE_STATIC);
+  const struct bundle_section *section = &bundle_sections[index];
+  char where[80] = "", sql[BUNDLE_SQL];
+  sqlite3_stmt *stored;
+  if (which.number != NULL || which.text != NULL) (void)snprintf(where, sizeof where, " WHERE %s = ?1", section->columns[0].name);
+  if (sqlite3_prepare_v2(bundle->db, bundle_select(section, where, sql), -1, &stored, NULL) != SQLITE_OK)
+    return bundle_sql_fail(bundle, error, "cannot be read");
+  if (which.number != NULL) (void)sqlite3_bind_int64(stored, 1, *which.number); /* unbound it matches nothing */
+  if (which.text != NULL) (void)sqlite3_bind_text(stored, 1, which.text, -1, SQLITE_STATIC);
   enum lynx_status status = LYNX_OK;
   int step = SQLITE_DONE;
-  while (status == LYNX_OK && (step = sqlite3_step(row)) == SQLITE_ROW) status = visit(context, row);
+  while (status == LYNX_OK && (step = sqlite3_step(stored)) == SQLITE_ROW) {
+    union bundle_row row = {0};
+    for (int i = 0; i < section->n_columns && status == LYNX_OK; i++)
+      if (!read_column(stored, i, &section->columns[i], &row)) status = unknown_word(bundle, section, stored, i, error);
+    if (status == LYNX_OK) status = visit(context, &row);
+  }
   if (status == LYNX_OK && step != SQLITE_DONE) status = bundle_sql_fail(bundle, error, "cannot be read");
-  (void)sqlite3_finalize(row);
+  (void)sqlite3_finalize(stored);
   return status;
 }
 
@@ -238,37 +279,29 @@ struct keep_text {
   const char *text;
 };
 
-static enum lynx_status keep_meta(void *context, sqlite3_stmt *row) {
+static enum lynx_status keep_meta(void *context, const void *row) {
   struct keep_text *keep = context;
-  keep->text = arena_text(&keep->bundle->arena, text_at(row, 0), (size_t)sqlite3_column_bytes(row, 0));
+  const struct meta_row *meta = row;
+  keep->text = arena_copy(&keep->bundle->arena, meta->value);
   return LYNX_OK;
 }
 
 const char *bundle_meta(struct bundle *bundle, const char *key) {
   struct keep_text keep = {.bundle = bundle};
-  if (each_row(bundle, "SELECT value FROM meta WHERE key = ?1", NULL, key, keep_meta, &keep, NULL) != LYNX_OK) return NULL;
+  if (each_row(bundle, SECTION_META, (struct which){.text = key}, keep_meta, &keep, NULL) != LYNX_OK) return NULL;
   return keep.text;
 }
 
-static enum lynx_status keep_fact(void *context, sqlite3_stmt *row) {
-  struct fact fact = {.key = text_at(row, 1),
-                      .value = text_at(row, 4),
-                      .unit = text_at(row, 5),
-                      .source = text_at(row, 6),
-                      .at_ns = sqlite3_column_int64(row, 7)};
-  if (!layer_parse(text_at(row, 0), &fact.layer) || !fact_status_parse(text_at(row, 3), &fact.status) ||
-      !fact_kind_parse(text_at(row, 2), &fact.kind))
-    return LYNX_INPUT;
-  fact_add(context, &fact);
+static enum lynx_status keep_fact(void *context, const void *row) {
+  const struct fact_row *stored = row;
+  fact_add(context, &stored->fact);
   return LYNX_OK;
 }
 
 enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct fact_list *ret, struct lynx_error *error) {
-  enum lynx_status status = each_row(
-      bundle, "SELECT layer, key, kind, status, value, unit, source, at_ns FROM fact WHERE moment = ?1 ORDER BY layer, key", NULL, moment,
-      keep_fact, ret, error);
+  enum lynx_status status = each_row(bundle, SECTION_FACT, (struct which){.text = moment}, keep_fact, ret, error);
   fact_sort(ret);
-  return status == LYNX_OK ? LYNX_OK : lynx_fail(error, status, "a fact has a layer, kind or status that this build does not know");
+  return status;
 }
 
 enum lynx_status bundle_start_facts(struct bundle *bundle, const char *precision, struct fact_list *ret, struct lynx_error *error) {
@@ -278,184 +311,98 @@ enum lynx_status bundle_start_facts(struct bundle *bundle, const char *precision
   return status;
 }
 
+/* What a caller's visit takes, for the visits below that hand it on. */
 struct visiting {
-  bundle_session_visit *session;
-  bundle_request_visit *request;
-  bundle_phase_visit *phase;
-  bundle_sample_visit *sample;
-  bundle_accuracy_visit *accuracy;
-  bundle_answer_visit *answer;
-  bundle_input_visit *input;
-  bundle_event_visit *event;
-  bundle_thread_visit *thread;
-  bundle_activity_visit *activity;
-  bundle_stack_visit *stack;
-  bundle_block_visit *block;
+  union {
+    bundle_session_visit *session;
+    bundle_request_visit *request;
+    bundle_phase_visit *phase;
+    bundle_sample_visit *sample;
+    bundle_accuracy_visit *accuracy;
+    bundle_answer_visit *answer;
+    bundle_input_visit *input;
+    bundle_event_visit *event;
+    bundle_thread_visit *thread;
+    bundle_activity_visit *activity;
+    bundle_stack_visit *stack;
+    bundle_block_visit *block;
+  } visit;
   void *context;
   struct bundle *bundle;
   struct lynx_error *error;
 };
 
-/* A word that no build of this format writes. */
-static enum lynx_status unknown_word(const struct visiting *v, const char *what, int64_t id, const char *field, const char *word) {
+static enum lynx_status visit_session(void *context, const void *row) {
+  const struct visiting *v = context;
+  const struct session_row *stored = row;
+  struct bundle_session session = stored->session;
+  if (session_end_parse(stored->status, &session.end, &session.why)) return v->visit.session(v->context, &session);
   char found[80];
-  lynx_error_at(v->error, v->bundle->path, 0, field);
-  return lynx_fail(v->error, LYNX_INPUT, "%s %lld: found '%s'; accepted: a word of bundle format %d (docs/bundle.md)", what, (long long)id,
-                   text_sanitise(found, sizeof found, word, strlen(word)), BUNDLE_FORMAT);
+  lynx_error_at(v->error, v->bundle->path, 0, "status");
+  return lynx_fail(v->error, LYNX_INPUT, "session %lld: found '%s'; accepted: an end of bundle format %d (docs/bundle.md)",
+                   (long long)session.id, text_sanitise(found, sizeof found, stored->status, strlen(stored->status)), BUNDLE_FORMAT);
 }
 
-static enum lynx_status visit_session(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_request(void *context, const void *row) {
   const struct visiting *v = context;
-  struct bundle_session s = {
-      .id = sqlite3_column_int64(row, 0),
-      .precision = text_at(row, 1),
-      .index = sqlite3_column_int64(row, 2),
-      .seed = sqlite3_column_int64(row, 3),
-      .start_realtime_ns = sqlite3_column_int64(row, 6),
-      .warm_up_ns = sqlite3_column_int64(row, 7),
-      .counted_ns = sqlite3_column_int64(row, 8),
-      .drain_ns = sqlite3_column_int64(row, 9),
-      .schedule_digest = text_at(row, 10),
-      .executed_json = text_at(row, 11),
-      .instrument_json = text_at(row, 12),
-      .rate_per_s = sqlite3_column_double(row, 14),
-      .concurrency = sqlite3_column_int64(row, 15),
-  };
-  if (!executor_start_parse(text_at(row, 4), &s.executor)) return unknown_word(v, "session", s.id, "executor_started", text_at(row, 4));
-  if (!session_end_parse(text_at(row, 5), &s.end, &s.why)) return unknown_word(v, "session", s.id, "status", text_at(row, 5));
-  if (!purpose_parse(text_at(row, 13), &s.purpose)) return unknown_word(v, "session", s.id, "purpose", text_at(row, 13));
-  if (!session_began_parse(text_at(row, 16), &s.began)) return unknown_word(v, "session", s.id, "began", text_at(row, 16));
-  return v->session(v->context, &s);
+  return v->visit.request(v->context, row);
 }
 
-static enum lynx_status visit_request(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_phase(void *context, const void *row) {
   const struct visiting *v = context;
-  struct bundle_request r = {
-      .session = sqlite3_column_int64(row, 0),
-      .id = sqlite3_column_int64(row, 1),
-      .reason = text_at(row, 4),
-      .http_status = sqlite3_column_int64(row, 5),
-      .input = sqlite3_column_int64(row, 6),
-      .scheduled_ns = sqlite3_column_int64(row, 7),
-      .issued_ns = sqlite3_column_int64(row, 8),
-      .written_ns = known_at(row, 9),
-      .first_byte_ns = known_at(row, 10),
-      .first_token_ns = known_at(row, 11),
-      .last_token_ns = known_at(row, 12),
-      .end_ns = known_at(row, 13),
-      .prompt_tokens = known_at(row, 14),
-      .output_tokens = known_at(row, 15),
-      .n_text_events = sqlite3_column_int64(row, 16),
-      .read_lag_ns = known_at(row, 17),
-      .flags = sqlite3_column_int64(row, 18),
-      .events = sqlite3_column_blob(row, 19),
-      .events_length = (size_t)sqlite3_column_bytes(row, 19),
-  };
-  if (!phase_parse(text_at(row, 2), &r.phase)) return unknown_word(v, "request", r.id, "phase", text_at(row, 2));
-  if (!outcome_parse(text_at(row, 3), &r.outcome)) return unknown_word(v, "request", r.id, "outcome", text_at(row, 3));
-  return v->request(v->context, &r);
+  return v->visit.phase(v->context, row);
 }
 
-static enum lynx_status visit_phase(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_stack(void *context, const void *row) {
   const struct visiting *v = context;
-  struct bundle_phase phase = {.session = sqlite3_column_int64(row, 0),
-                               .request = sqlite3_column_int64(row, 1),
-                               .place = sqlite3_column_int64(row, 2),
-                               .name = text_at(row, 3),
-                               .from_ns = known_at(row, 4),
-                               .took_ns = sqlite3_column_int64(row, 5)};
-  return v->phase(v->context, &phase);
+  return v->visit.stack(v->context, row);
 }
 
-static enum lynx_status visit_sample(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_block(void *context, const void *row) {
   const struct visiting *v = context;
-  return v->sample(v->context, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 2), text_at(row, 1), sqlite3_column_double(row, 3));
+  return v->visit.block(v->context, row);
 }
 
-static enum lynx_status visit_accuracy(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_sample(void *context, const void *row) {
   const struct visiting *v = context;
-  return v->accuracy(v->context, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 2), text_at(row, 1), sqlite3_column_double(row, 3),
-                     sqlite3_column_int64(row, 4));
+  const struct sample_row *s = row;
+  return v->visit.sample(v->context, s->session, s->at_ns, s->series, s->value);
 }
 
-static enum lynx_status visit_answer(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_accuracy(void *context, const void *row) {
   const struct visiting *v = context;
-  const char *text = sqlite3_column_blob(row, 2);
-  return v->answer(v->context, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1), text != NULL ? text : "",
-                   (size_t)sqlite3_column_bytes(row, 2));
+  const struct accuracy_row *a = row;
+  return v->visit.accuracy(v->context, a->session, a->window, a->measure, a->value, a->weight);
 }
 
-static enum lynx_status visit_input(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_answer(void *context, const void *row) {
   const struct visiting *v = context;
-  const char *text = sqlite3_column_blob(row, 1);
-  return v->input(v->context, sqlite3_column_int64(row, 0), text != NULL ? text : "", (size_t)sqlite3_column_bytes(row, 1));
+  const struct answer_row *a = row;
+  return v->visit.answer(v->context, a->session, a->input, a->text, a->length);
 }
 
-static enum lynx_status visit_event(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_input(void *context, const void *row) {
   const struct visiting *v = context;
-  enum event_kind kind;
-  if (!event_kind_parse(text_at(row, 2), &kind))
-    return lynx_fail(v->error, LYNX_INPUT, "event: found a kind that no run writes (docs/bundle.md)");
-  return v->event(v->context, sqlite3_column_int64(row, 1), kind, text_at(row, 3));
+  const struct input_row *input = row;
+  return v->visit.input(v->context, input->id, input->text, input->length);
 }
 
-static enum lynx_status visit_thread(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_event(void *context, const void *row) {
   const struct visiting *v = context;
-  const struct thread_name name = {.process = sqlite3_column_int64(row, 1),
-                                   .thread = sqlite3_column_int64(row, 2),
-                                   .program = text_at(row, 3),
-                                   .name = text_at(row, 4),
-                                   .n_processors = sqlite3_column_int64(row, 5)};
-  return v->thread(v->context, sqlite3_column_int64(row, 0), &name);
+  const struct event_row *event = row;
+  return v->visit.event(v->context, event->realtime_ns, event->kind, event->text);
 }
 
-static enum lynx_status visit_activity(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_thread(void *context, const void *row) {
   const struct visiting *v = context;
-  struct thread_activity activity = {.process = sqlite3_column_int64(row, 1),
-                                     .thread = sqlite3_column_int64(row, 2),
-                                     .at_ns = sqlite3_column_int64(row, 3),
-                                     .span_ns = sqlite3_column_int64(row, 4),
-                                     .running_ns = sqlite3_column_int64(row, 5),
-                                     .system_ns = sqlite3_column_int64(row, 6),
-                                     .ready_ns = sqlite3_column_int64(row, 7),
-                                     .processor = sqlite3_column_int64(row, 8 + WAIT_COUNT)};
-  for (int i = 0; i < WAIT_COUNT; i++) activity.looks[i] = sqlite3_column_int64(row, 8 + i);
-  return v->activity(v->context, sqlite3_column_int64(row, 0), &activity);
+  const struct thread_row *thread = row;
+  return v->visit.thread(v->context, thread->session, &thread->thread);
 }
 
-static enum lynx_status visit_stack(void *context, sqlite3_stmt *row) {
+static enum lynx_status visit_activity(void *context, const void *row) {
   const struct visiting *v = context;
-  const struct bundle_stack stack = {.session = sqlite3_column_int64(row, 0),
-                                     .source = text_at(row, 1),
-                                     .process = sqlite3_column_int64(row, 2),
-                                     .thread = sqlite3_column_int64(row, 3),
-                                     .frames = text_at(row, 4),
-                                     .n = sqlite3_column_int64(row, 5)};
-  return v->stack(v->context, &stack);
-}
-
-static enum lynx_status visit_block(void *context, sqlite3_stmt *row) {
-  const struct visiting *v = context;
-  const struct bundle_block block = {.session = sqlite3_column_int64(row, 0),
-                                     .number = sqlite3_column_int64(row, 1),
-                                     .cycle = sqlite3_column_int64(row, 2),
-                                     .target = text_at(row, 3),
-                                     .asked = sqlite3_column_double(row, 4),
-                                     .given = sqlite3_column_double(row, 5),
-                                     .from_ns = sqlite3_column_int64(row, 6),
-                                     .to_ns = sqlite3_column_int64(row, 7),
-                                     .running_ns = sqlite3_column_int64(row, 8),
-                                     .ready_ns = sqlite3_column_int64(row, 9)};
-  return v->block(v->context, &block);
-}
-
-static const char *select_all(struct bundle *bundle, const char *section, const char *where) {
-  for (int i = 0; i < BUNDLE_SECTIONS; i++)
-    if (strcmp(bundle_sections[i].name, section) == 0)
-      return arena_printf(&bundle->arena, "SELECT %s FROM %s%s ORDER BY %s", bundle_sections[i].columns, section, where,
-                          bundle_sections[i].order);
-  lynx_assert(!"a section of that name");
-  return NULL;
+  const struct activity_row *activity = row;
+  return v->visit.activity(v->context, activity->session, &activity->activity);
 }
 
 struct bundle_session bundle_session_copy(const struct bundle_session *session, struct arena *arena) {
@@ -469,68 +416,68 @@ struct bundle_session bundle_session_copy(const struct bundle_session *session, 
 }
 
 enum lynx_status bundle_each_session(struct bundle *bundle, bundle_session_visit *visit, void *context, struct lynx_error *error) {
-  struct visiting v = {.session = visit, .context = context, .bundle = bundle, .error = error};
-  return each_row(bundle, select_all(bundle, "session", ""), NULL, NULL, visit_session, &v, error);
+  struct visiting v = {.visit.session = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_SESSION, (struct which){0}, visit_session, &v, error);
 }
 
 enum lynx_status bundle_each_request(struct bundle *bundle, int64_t session, bundle_request_visit *visit, void *context,
                                      struct lynx_error *error) {
-  struct visiting v = {.request = visit, .context = context, .bundle = bundle, .error = error};
-  return each_row(bundle, select_all(bundle, "request", " WHERE session = ?1"), &session, NULL, visit_request, &v, error);
+  struct visiting v = {.visit.request = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_REQUEST, (struct which){.number = &session}, visit_request, &v, error);
 }
 
 enum lynx_status bundle_each_phase(struct bundle *bundle, int64_t session, bundle_phase_visit *visit, void *context,
                                    struct lynx_error *error) {
-  struct visiting v = {.phase = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "phase", " WHERE session = ?1"), &session, NULL, visit_phase, &v, error);
+  struct visiting v = {.visit.phase = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_PHASE, (struct which){.number = &session}, visit_phase, &v, error);
 }
 
 enum lynx_status bundle_each_sample(struct bundle *bundle, int64_t session, bundle_sample_visit *visit, void *context,
                                     struct lynx_error *error) {
-  struct visiting v = {.sample = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "sample", " WHERE session = ?1"), &session, NULL, visit_sample, &v, error);
+  struct visiting v = {.visit.sample = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_SAMPLE, (struct which){.number = &session}, visit_sample, &v, error);
 }
 
 enum lynx_status bundle_each_accuracy(struct bundle *bundle, bundle_accuracy_visit *visit, void *context, struct lynx_error *error) {
-  struct visiting v = {.accuracy = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "accuracy", ""), NULL, NULL, visit_accuracy, &v, error);
+  struct visiting v = {.visit.accuracy = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_ACCURACY, (struct which){0}, visit_accuracy, &v, error);
 }
 
 enum lynx_status bundle_each_event(struct bundle *bundle, bundle_event_visit *visit, void *context, struct lynx_error *error) {
-  struct visiting v = {.event = visit, .context = context, .error = error};
-  return each_row(bundle, select_all(bundle, "event", ""), NULL, NULL, visit_event, &v, error);
+  struct visiting v = {.visit.event = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_EVENT, (struct which){0}, visit_event, &v, error);
 }
 
 enum lynx_status bundle_each_answer(struct bundle *bundle, bundle_answer_visit *visit, void *context, struct lynx_error *error) {
-  struct visiting v = {.answer = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "answer", ""), NULL, NULL, visit_answer, &v, error);
+  struct visiting v = {.visit.answer = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_ANSWER, (struct which){0}, visit_answer, &v, error);
 }
 
 enum lynx_status bundle_each_input(struct bundle *bundle, bundle_input_visit *visit, void *context, struct lynx_error *error) {
-  struct visiting v = {.input = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "input", ""), NULL, NULL, visit_input, &v, error);
+  struct visiting v = {.visit.input = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_INPUT, (struct which){0}, visit_input, &v, error);
 }
 
 enum lynx_status bundle_each_thread(struct bundle *bundle, int64_t session, bundle_thread_visit *visit, void *context,
                                     struct lynx_error *error) {
-  struct visiting v = {.thread = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "thread", " WHERE session = ?1"), &session, NULL, visit_thread, &v, error);
+  struct visiting v = {.visit.thread = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_THREAD, (struct which){.number = &session}, visit_thread, &v, error);
 }
 
 enum lynx_status bundle_each_activity(struct bundle *bundle, int64_t session, bundle_activity_visit *visit, void *context,
                                       struct lynx_error *error) {
-  struct visiting v = {.activity = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "activity", " WHERE session = ?1"), &session, NULL, visit_activity, &v, error);
+  struct visiting v = {.visit.activity = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_ACTIVITY, (struct which){.number = &session}, visit_activity, &v, error);
 }
 
 enum lynx_status bundle_each_stack(struct bundle *bundle, int64_t session, bundle_stack_visit *visit, void *context,
                                    struct lynx_error *error) {
-  struct visiting v = {.stack = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "stack", " WHERE session = ?1"), &session, NULL, visit_stack, &v, error);
+  struct visiting v = {.visit.stack = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_STACK, (struct which){.number = &session}, visit_stack, &v, error);
 }
 
 enum lynx_status bundle_each_block(struct bundle *bundle, int64_t session, bundle_block_visit *visit, void *context,
                                    struct lynx_error *error) {
-  struct visiting v = {.block = visit, .context = context};
-  return each_row(bundle, select_all(bundle, "block", " WHERE session = ?1"), &session, NULL, visit_block, &v, error);
+  struct visiting v = {.visit.block = visit, .context = context, .bundle = bundle, .error = error};
+  return each_row(bundle, SECTION_BLOCK, (struct which){.number = &session}, visit_block, &v, error);
 }

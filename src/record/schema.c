@@ -1,98 +1,73 @@
-/* The bundle's tables, and the bytes that are hashed. docs/bundle.md says the same in words. */
+/* The SQL of the bundle's tables, and the bytes that are hashed. docs/bundle.md says the same in words. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "record/bundle_private.h"
 
-#define REQUEST_COLUMNS                                                                                                                    \
-  "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, "          \
-  "last_token_ns, end_ns, prompt_tokens, "                                                                                                 \
-  "output_tokens, n_text_events, read_lag_ns, flags, events"
-#define SESSION_COLUMNS                                                                                                                    \
-  "id, precision, number, seed, executor_started, status, start_realtime_ns, warm_up_ns, counted_ns, drain_ns, schedule_digest, "          \
-  "executed, instrument, purpose, rate_per_s, concurrency, began"
-#define ACTIVITY_COLUMNS                                                                                                                   \
-  "session, process, thread, at_ns, span_ns, running_ns, system_ns, ready_ns, timer, lock, network, disk, other, unknown, processor"
-
-const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
-    {"meta", "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID", "key, value", "key",
-     "INSERT OR REPLACE INTO meta VALUES (?1, ?2)"},
-    {"input", "CREATE TABLE input (id INTEGER PRIMARY KEY, text BLOB NOT NULL) STRICT", "id, text", "id",
-     "INSERT INTO input VALUES (?1, ?2)"},
-    {"fact",
-     "CREATE TABLE fact (moment TEXT NOT NULL, layer TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL, value "
-     "TEXT NOT NULL, unit TEXT NOT NULL, source TEXT "
-     "NOT NULL, at_ns INTEGER NOT NULL, PRIMARY KEY (moment, layer, key)) STRICT, WITHOUT ROWID",
-     "moment, layer, key, kind, status, value, unit, source, at_ns", "moment, layer, key",
-     "INSERT OR REPLACE INTO fact VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
-    {"session",
-     "CREATE TABLE session (id INTEGER PRIMARY KEY, precision TEXT NOT NULL, number INTEGER NOT NULL, seed INTEGER NOT NULL, "
-     "executor_started TEXT NOT NULL, status TEXT NOT NULL, "
-     "start_realtime_ns INTEGER NOT NULL, warm_up_ns INTEGER NOT NULL, counted_ns INTEGER NOT NULL, drain_ns INTEGER NOT NULL, "
-     "schedule_digest TEXT NOT NULL, executed TEXT NOT NULL, "
-     "instrument TEXT NOT NULL, purpose TEXT NOT NULL, rate_per_s REAL NOT NULL, concurrency INTEGER NOT NULL, began TEXT NOT NULL) STRICT",
-     SESSION_COLUMNS, "id",
-     "INSERT OR REPLACE INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)"},
-    {"request",
-     "CREATE TABLE request (session INTEGER NOT NULL, id INTEGER NOT NULL, phase TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT "
-     "NULL, http_status INTEGER NOT NULL, input INTEGER NOT "
-     "NULL, scheduled_ns INTEGER NOT NULL, issued_ns INTEGER NOT NULL, written_ns INTEGER, first_byte_ns INTEGER, first_token_ns INTEGER, "
-     "last_token_ns INTEGER, end_ns INTEGER, prompt_tokens INTEGER, output_tokens "
-     "INTEGER, n_text_events INTEGER NOT NULL, read_lag_ns INTEGER, flags INTEGER NOT NULL, events BLOB NOT NULL, PRIMARY KEY (session, "
-     "id)) STRICT, WITHOUT ROWID",
-     REQUEST_COLUMNS, "session, id",
-     "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"},
-    {"phase",
-     "CREATE TABLE phase (session INTEGER NOT NULL, request INTEGER NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL, from_ns INTEGER, "
-     "took_ns INTEGER NOT NULL, PRIMARY KEY (session, request, place)) STRICT, WITHOUT ROWID",
-     "session, request, place, name, from_ns, took_ns", "session, request, place", "INSERT INTO phase VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
-    {"sample",
-     "CREATE TABLE sample (session INTEGER NOT NULL, series TEXT NOT NULL, at_ns INTEGER NOT NULL, value REAL NOT NULL, PRIMARY KEY "
-     "(session, series, at_ns)) STRICT, WITHOUT ROWID",
-     "session, series, at_ns, value", "session, series, at_ns", "INSERT OR REPLACE INTO sample VALUES (?1, ?2, ?3, ?4)"},
-    {"accuracy",
-     "CREATE TABLE accuracy (session INTEGER NOT NULL, measure TEXT NOT NULL, window INTEGER NOT NULL, value REAL NOT NULL, weight INTEGER "
-     "NOT NULL, PRIMARY KEY (session, measure, window)) "
-     "STRICT, WITHOUT ROWID",
-     "session, measure, window, value, weight", "session, measure, window", "INSERT OR REPLACE INTO accuracy VALUES (?1, ?2, ?3, ?4, ?5)"},
-    {"answer",
-     "CREATE TABLE answer (session INTEGER NOT NULL, input INTEGER NOT NULL, text BLOB NOT NULL, PRIMARY KEY (session, input)) STRICT, "
-     "WITHOUT ROWID",
-     "session, input, text", "session, input", "INSERT OR IGNORE INTO answer VALUES (?1, ?2, ?3)"},
-    {"event", "CREATE TABLE event (id INTEGER PRIMARY KEY, realtime_ns INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL) STRICT",
-     "id, realtime_ns, kind, text", "id", "INSERT INTO event (realtime_ns, kind, text) VALUES (?1, ?2, ?3)"},
-    {"thread",
-     "CREATE TABLE thread (session INTEGER NOT NULL, process INTEGER NOT NULL, thread INTEGER NOT NULL, program TEXT NOT NULL, name TEXT "
-     "NOT NULL, processors INTEGER NOT NULL, PRIMARY KEY (session, process, thread)) STRICT, WITHOUT ROWID",
-     "session, process, thread, program, name, processors", "session, process, thread",
-     "INSERT OR REPLACE INTO thread VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
-    {"activity",
-     "CREATE TABLE activity (session INTEGER NOT NULL, process INTEGER NOT NULL, thread INTEGER NOT NULL, at_ns INTEGER NOT NULL, span_ns "
-     "INTEGER NOT NULL, running_ns INTEGER NOT NULL, system_ns INTEGER NOT NULL, ready_ns INTEGER NOT NULL, timer INTEGER NOT NULL, lock "
-     "INTEGER NOT NULL, network INTEGER NOT NULL, disk INTEGER NOT NULL, other INTEGER NOT NULL, unknown INTEGER NOT NULL, processor "
-     "INTEGER "
-     "NOT NULL, PRIMARY KEY (session, process, thread, at_ns)) STRICT, WITHOUT ROWID",
-     ACTIVITY_COLUMNS, "session, process, thread, at_ns",
-     "INSERT OR REPLACE INTO activity VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
-    {"stack",
-     "CREATE TABLE stack (session INTEGER NOT NULL, source TEXT NOT NULL, process INTEGER NOT NULL, thread INTEGER NOT NULL, frames TEXT "
-     "NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (session, source, process, thread, frames)) STRICT, WITHOUT ROWID",
-     "session, source, process, thread, frames, n", "session, source, process, thread, frames",
-     "INSERT INTO stack VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET n = n + excluded.n"},
-    {"block",
-     "CREATE TABLE block (session INTEGER NOT NULL, number INTEGER NOT NULL, cycle INTEGER NOT NULL, target TEXT NOT NULL, asked REAL NOT "
-     "NULL, given REAL NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, running_ns INTEGER NOT NULL, ready_ns INTEGER NOT NULL, "
-     "PRIMARY KEY (session, number)) STRICT, WITHOUT ROWID",
-     "session, number, cycle, target, asked, given, from_ns, to_ns, running_ns, ready_ns", "session, number",
-     "INSERT INTO block VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
-};
-
 const char bundle_section_schema[] = "CREATE TABLE section (name TEXT PRIMARY KEY, salt BLOB NOT NULL, digest BLOB NOT NULL, withheld "
                                      "INTEGER NOT NULL) STRICT, WITHOUT ROWID";
 const char bundle_seal_schema[] =
     "CREATE TABLE seal (format INTEGER NOT NULL, ended TEXT NOT NULL, why TEXT NOT NULL, root BLOB NOT NULL) STRICT";
+
+/* Adds to the text in `ret`, which has room for what any section needs. */
+__attribute__((format(printf, 2, 3))) static void add(char ret[BUNDLE_SQL], const char *format, ...) {
+  size_t used = strlen(ret);
+  va_list values;
+  va_start(values, format);
+  int n = vsnprintf(ret + used, BUNDLE_SQL - used, format, values);
+  va_end(values);
+  lynx_assert(n >= 0 && (size_t)n < BUNDLE_SQL - used);
+}
+
+static void add_names(char ret[BUNDLE_SQL], const struct bundle_section *section, int n) {
+  for (int i = 0; i < n; i++) add(ret, "%s%s", i > 0 ? ", " : "", section->columns[i].name);
+}
+
+const char *bundle_names(const struct bundle_section *section, int n, char ret[BUNDLE_SQL]) {
+  ret[0] = 0;
+  add_names(ret, section, n);
+  return ret;
+}
+
+const char *bundle_schema(const struct bundle_section *section, char ret[BUNDLE_SQL]) {
+  static const char *const types[] = {[COLUMN_NUMBER] = "INTEGER", [COLUMN_KNOWN] = "INTEGER", [COLUMN_REAL] = "REAL",
+                                      [COLUMN_TEXT] = "TEXT",      [COLUMN_WORD] = "TEXT",     [COLUMN_BYTES] = "BLOB"};
+  bool single = section->n_key == 1, numbered = single && section->columns[0].kind != COLUMN_TEXT;
+  ret[0] = 0;
+  add(ret, "CREATE TABLE %s (", section->name);
+  for (int i = 0; i < section->n_columns; i++) {
+    const struct bundle_column *column = &section->columns[i];
+    const char *rule = single && i == 0 ? " PRIMARY KEY" : column->kind == COLUMN_KNOWN ? "" : " NOT NULL";
+    add(ret, "%s%s %s%s", i > 0 ? ", " : "", column->name, types[column->kind], rule);
+  }
+  if (!single) {
+    add(ret, ", PRIMARY KEY (");
+    add_names(ret, section, section->n_key);
+    add(ret, ")");
+  }
+  add(ret, ") STRICT%s", numbered ? "" : ", WITHOUT ROWID");
+  return ret;
+}
+
+const char *bundle_select(const struct bundle_section *section, const char *where, char ret[BUNDLE_SQL]) {
+  ret[0] = 0;
+  add(ret, "SELECT ");
+  add_names(ret, section, section->n_columns);
+  add(ret, " FROM %s%s ORDER BY ", section->name, where);
+  add_names(ret, section, section->n_key);
+  return ret;
+}
+
+const char *bundle_insert(const struct bundle_section *section, const char *conflict, const char *otherwise, char ret[BUNDLE_SQL]) {
+  ret[0] = 0;
+  add(ret, "INSERT %sINTO %s VALUES (", conflict, section->name);
+  for (int i = 0; i < section->n_columns; i++) add(ret, "%s?%d", i > 0 ? ", " : "", i + 1);
+  add(ret, ")%s", otherwise);
+  return ret;
+}
 
 const char *bundle_end_text(enum bundle_end end) {
   static const char *const names[] = {
@@ -163,10 +138,10 @@ static void hash_column(struct digest *digest, sqlite3_stmt *row, int column) {
 
 enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundle_section *section, const uint8_t salt[BUNDLE_SALT_BYTES],
                                        uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
-  char sql[1024];
-  (void)snprintf(sql, sizeof sql, "SELECT %s FROM %s ORDER BY %s", section->columns, section->name, section->order);
+  char sql[BUNDLE_SQL];
   sqlite3_stmt *row;
-  if (sqlite3_prepare_v2(bundle->db, sql, -1, &row, NULL) != SQLITE_OK) return bundle_sql_fail(bundle, error, section->name);
+  if (sqlite3_prepare_v2(bundle->db, bundle_select(section, "", sql), -1, &row, NULL) != SQLITE_OK)
+    return bundle_sql_fail(bundle, error, section->name);
   struct digest digest = {{0}};
   digest_init(&digest);
   digest_update(&digest, salt, BUNDLE_SALT_BYTES);

@@ -10,8 +10,6 @@
 #include "base/random.h"
 #include "record/bundle_private.h"
 
-enum section_index { META, INPUT, FACT, SESSION, REQUEST, PHASE, SAMPLE, ACCURACY, ANSWER, EVENT, THREAD, ACTIVITY, STACK, BLOCK };
-
 void bundle_close(struct bundle *bundle) {
   if (bundle == NULL) return;
   for (int i = 0; i < BUNDLE_SECTIONS; i++) (void)sqlite3_finalize(bundle->insert[i]); /* errors were reported by the step */
@@ -31,18 +29,21 @@ void bundle_remove(struct bundle *bundle, const char *path) {
 }
 
 static enum lynx_status create_tables(struct bundle *bundle, struct lynx_error *error) {
-  char sql[128];
+  char sql[BUNDLE_SQL];
   (void)snprintf(sql, sizeof sql,
                  "PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN",
                  BUNDLE_APPLICATION_ID, BUNDLE_FORMAT);
   enum lynx_status status = bundle_exec(bundle, sql, error);
-  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) status = bundle_exec(bundle, bundle_sections[i].schema, error);
+  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++)
+    status = bundle_exec(bundle, bundle_schema(&bundle_sections[i], sql), error);
   if (status == LYNX_OK) status = bundle_exec(bundle, bundle_section_schema, error);
   if (status == LYNX_OK) status = bundle_exec(bundle, bundle_seal_schema, error);
   if (status == LYNX_OK) status = bundle_exec(bundle, "COMMIT", error);
-  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++)
-    if (sqlite3_prepare_v3(bundle->db, bundle_sections[i].insert, -1, SQLITE_PREPARE_PERSISTENT, &bundle->insert[i], NULL) != SQLITE_OK)
+  for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++) {
+    (void)bundle_insert(&bundle_sections[i], bundle_sections[i].conflict, bundle_sections[i].otherwise, sql);
+    if (sqlite3_prepare_v3(bundle->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &bundle->insert[i], NULL) != SQLITE_OK)
       status = bundle_sql_fail(bundle, error, "bundle");
+  }
   return status;
 }
 
@@ -72,235 +73,115 @@ enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lyn
   return LYNX_OK;
 }
 
-/* --- rows: bind in column order, then step --- */
-
-struct row {
-  struct bundle *bundle;
-  sqlite3_stmt *insert;
-  int column;
-  bool good;
-};
+/* --- rows --- */
 
 static void keep_failure(struct bundle *bundle, const struct lynx_error *error) {
   if (bundle->failure.status == LYNX_OK) bundle->failure = *error;
 }
 
-static struct row row_begin(struct bundle *bundle, enum section_index section) {
+static bool begin(struct bundle *bundle) {
   struct lynx_error error = {0};
   bool good = bundle->failure.status == LYNX_OK && (bundle->in_transaction || bundle_exec(bundle, "BEGIN", &error) == LYNX_OK);
   if (error.status != LYNX_OK) keep_failure(bundle, &error);
   bundle->in_transaction = bundle->in_transaction || good;
-  return (struct row){.bundle = bundle, .insert = bundle->insert[section], .good = good};
+  return good;
 }
 
-static void put_int(struct row *row, int64_t value) {
-  row->good = row->good && sqlite3_bind_int64(row->insert, ++row->column, value) == SQLITE_OK;
+static int bind_text(sqlite3_stmt *insert, int place, const char *text) {
+  return sqlite3_bind_text(insert, place, text != NULL ? text : "", -1, SQLITE_STATIC);
 }
 
-/* A time or count that never came about is stored as NULL. */
-static void put_known(struct row *row, int64_t value) {
-  if (value >= 0) put_int(row, value);
-  else row->good = row->good && sqlite3_bind_null(row->insert, ++row->column) == SQLITE_OK;
+static int bind_bytes(sqlite3_stmt *insert, int place, const void *data, size_t length) {
+  if (length > INT32_MAX) return SQLITE_TOOBIG;
+  return sqlite3_bind_blob(insert, place, length > 0 ? data : "", (int)length, SQLITE_STATIC);
 }
 
-static void put_text(struct row *row, const char *text) {
-  row->good = row->good && sqlite3_bind_text(row->insert, ++row->column, text != NULL ? text : "", -1, SQLITE_STATIC) == SQLITE_OK;
+static int bind_column(sqlite3_stmt *insert, int place, const struct bundle_column *column, const void *row) {
+  const void *at = bundle_column_at(column, row);
+  switch (column->kind) {
+    case COLUMN_NUMBER: return sqlite3_bind_int64(insert, place, *(const int64_t *)at);
+    case COLUMN_KNOWN: {
+      int64_t value = *(const int64_t *)at;
+      return value >= 0 ? sqlite3_bind_int64(insert, place, value) : sqlite3_bind_null(insert, place);
+    }
+    case COLUMN_REAL: return sqlite3_bind_double(insert, place, *(const double *)at);
+    case COLUMN_TEXT: return bind_text(insert, place, *(const char *const *)at);
+    case COLUMN_WORD: return bind_text(insert, place, column->words->text(at));
+    case COLUMN_BYTES:
+      return bind_bytes(insert, place, *(const void *const *)at, *(const size_t *)(const void *)((const char *)row + column->length));
+  }
+  return SQLITE_MISUSE;
 }
 
-static void put_blob(struct row *row, const void *data, size_t length) {
-  row->good = row->good && length <= INT32_MAX &&
-              sqlite3_bind_blob(row->insert, ++row->column, length > 0 ? data : "", (int)length, SQLITE_STATIC) == SQLITE_OK;
-}
-
-static void put_double(struct row *row, double value) {
-  row->good = row->good && sqlite3_bind_double(row->insert, ++row->column, value) == SQLITE_OK;
-}
-
-static void row_end(struct row *row) {
-  struct bundle *bundle = row->bundle;
+static void put(struct bundle *bundle, enum bundle_section_index index, const void *row) {
+  const struct bundle_section *section = &bundle_sections[index];
+  sqlite3_stmt *insert = bundle->insert[index];
+  bool good = begin(bundle);
+  for (int i = 0; i < section->n_columns && good; i++) good = bind_column(insert, i + 1, &section->columns[i], row) == SQLITE_OK;
   if (bundle->failure.status != LYNX_OK) return;
-  row->good = row->good && sqlite3_step(row->insert) == SQLITE_DONE;
-  if (!row->good) (void)bundle_sql_fail(bundle, &bundle->failure, "cannot be written");
-  (void)sqlite3_reset(row->insert);                                                     /* repeats the step's error */
-  if (!row->good && sqlite3_get_autocommit(bundle->db)) bundle->in_transaction = false; /* SQLite rolled back */
+  good = good && sqlite3_step(insert) == SQLITE_DONE;
+  if (!good) (void)bundle_sql_fail(bundle, &bundle->failure, "cannot be written");
+  (void)sqlite3_reset(insert);                                                     /* repeats the step's error */
+  if (!good && sqlite3_get_autocommit(bundle->db)) bundle->in_transaction = false; /* SQLite rolled back */
 }
 
 void bundle_put_meta(struct bundle *bundle, const char *key, const char *value) {
-  struct row row = row_begin(bundle, META);
-  put_text(&row, key);
-  put_text(&row, value);
-  row_end(&row);
+  put(bundle, SECTION_META, &(struct meta_row){.key = key, .value = value});
 }
 
 void bundle_put_input(struct bundle *bundle, int64_t id, const char *text, size_t length) {
-  struct row row = row_begin(bundle, INPUT);
-  put_int(&row, id);
-  put_blob(&row, text, length);
-  row_end(&row);
+  put(bundle, SECTION_INPUT, &(struct input_row){.id = id, .text = text, .length = length});
 }
 
 void bundle_put_facts(struct bundle *bundle, const char *moment, const struct fact_list *facts) {
-  for (size_t i = 0; i < facts->n_items; i++) {
-    const struct fact *fact = &facts->items[i];
-    struct row row = row_begin(bundle, FACT);
-    put_text(&row, moment);
-    put_text(&row, layer_text(fact->layer));
-    put_text(&row, fact->key);
-    put_text(&row, fact_kind_text(fact->kind));
-    put_text(&row, fact_status_text(fact->status));
-    put_text(&row, fact->value);
-    put_text(&row, fact->unit);
-    put_text(&row, fact->source);
-    put_int(&row, fact->at_ns);
-    row_end(&row);
-  }
+  for (size_t i = 0; i < facts->n_items; i++) put(bundle, SECTION_FACT, &(struct fact_row){.moment = moment, .fact = facts->items[i]});
 }
 
 void bundle_put_session(struct bundle *bundle, const struct bundle_session *s) {
-  struct row row = row_begin(bundle, SESSION);
-  put_int(&row, s->id);
-  put_text(&row, s->precision);
-  put_int(&row, s->index);
-  put_int(&row, s->seed);
-  put_text(&row, executor_start_text(s->executor));
-  char end[400];
-  (void)snprintf(end, sizeof end, s->why[0] != 0 ? "%s: %s" : "%s%s", session_end_text(s->end), s->why);
-  put_text(&row, end);
-  put_int(&row, s->start_realtime_ns);
-  put_int(&row, s->warm_up_ns);
-  put_int(&row, s->counted_ns);
-  put_int(&row, s->drain_ns);
-  put_text(&row, s->schedule_digest);
-  put_text(&row, s->executed_json);
-  put_text(&row, s->instrument_json);
-  put_text(&row, purpose_text(s->purpose));
-  put_double(&row, s->rate_per_s);
-  put_int(&row, s->concurrency);
-  put_text(&row, session_began_text(s->began));
-  row_end(&row);
+  char status[400];
+  (void)snprintf(status, sizeof status, s->why[0] != 0 ? "%s: %s" : "%s%s", session_end_text(s->end), s->why);
+  put(bundle, SECTION_SESSION, &(struct session_row){.session = *s, .status = status});
 }
 
-void bundle_put_request(struct bundle *bundle, const struct bundle_request *r) {
-  struct row row = row_begin(bundle, REQUEST);
-  put_int(&row, r->session);
-  put_int(&row, r->id);
-  put_text(&row, phase_text(r->phase));
-  put_text(&row, outcome_text(r->outcome));
-  put_text(&row, r->reason);
-  put_int(&row, r->http_status);
-  put_int(&row, r->input);
-  put_int(&row, r->scheduled_ns);
-  put_int(&row, r->issued_ns);
-  put_known(&row, r->written_ns);
-  put_known(&row, r->first_byte_ns);
-  put_known(&row, r->first_token_ns);
-  put_known(&row, r->last_token_ns);
-  put_known(&row, r->end_ns);
-  put_known(&row, r->prompt_tokens);
-  put_known(&row, r->output_tokens);
-  put_int(&row, r->n_text_events);
-  put_known(&row, r->read_lag_ns);
-  put_int(&row, r->flags);
-  put_blob(&row, r->events, r->events_length);
-  row_end(&row);
+void bundle_put_request(struct bundle *bundle, const struct bundle_request *request) {
+  put(bundle, SECTION_REQUEST, request);
 }
 
-void bundle_put_phase(struct bundle *bundle, const struct bundle_phase *p) {
-  struct row row = row_begin(bundle, PHASE);
-  put_int(&row, p->session);
-  put_int(&row, p->request);
-  put_int(&row, p->place);
-  put_text(&row, p->name);
-  put_known(&row, p->from_ns);
-  put_int(&row, p->took_ns);
-  row_end(&row);
+void bundle_put_phase(struct bundle *bundle, const struct bundle_phase *phase) {
+  put(bundle, SECTION_PHASE, phase);
 }
 
 void bundle_put_sample(struct bundle *bundle, int64_t session, int64_t at_ns, const char *series, double value) {
-  struct row row = row_begin(bundle, SAMPLE);
-  put_int(&row, session);
-  put_text(&row, series);
-  put_int(&row, at_ns);
-  put_double(&row, value);
-  row_end(&row);
+  put(bundle, SECTION_SAMPLE, &(struct sample_row){.session = session, .at_ns = at_ns, .series = series, .value = value});
 }
 
 void bundle_put_accuracy(struct bundle *bundle, int64_t session, int64_t window, const char *measure, double value, int64_t weight) {
-  struct row row = row_begin(bundle, ACCURACY);
-  put_int(&row, session);
-  put_text(&row, measure);
-  put_int(&row, window);
-  put_double(&row, value);
-  put_int(&row, weight);
-  row_end(&row);
+  put(bundle, SECTION_ACCURACY,
+      &(struct accuracy_row){.session = session, .window = window, .measure = measure, .value = value, .weight = weight});
 }
 
 void bundle_put_answer(struct bundle *bundle, int64_t session, int64_t input, const char *text, size_t length) {
-  struct row row = row_begin(bundle, ANSWER);
-  put_int(&row, session);
-  put_int(&row, input);
-  put_blob(&row, text, length);
-  row_end(&row);
+  put(bundle, SECTION_ANSWER, &(struct answer_row){.session = session, .input = input, .text = text, .length = length});
 }
 
 void bundle_put_thread(struct bundle *bundle, int64_t session, const struct thread_name *name) {
-  struct row row = row_begin(bundle, THREAD);
-  put_int(&row, session);
-  put_int(&row, name->process);
-  put_int(&row, name->thread);
-  put_text(&row, name->program);
-  put_text(&row, name->name);
-  put_int(&row, name->n_processors);
-  row_end(&row);
+  put(bundle, SECTION_THREAD, &(struct thread_row){.session = session, .thread = *name});
 }
 
-void bundle_put_activity(struct bundle *bundle, int64_t session, const struct thread_activity *a) {
-  struct row row = row_begin(bundle, ACTIVITY);
-  put_int(&row, session);
-  put_int(&row, a->process);
-  put_int(&row, a->thread);
-  put_int(&row, a->at_ns);
-  put_int(&row, a->span_ns);
-  put_int(&row, a->running_ns);
-  put_int(&row, a->system_ns);
-  put_int(&row, a->ready_ns);
-  for (int i = 0; i < WAIT_COUNT; i++) put_int(&row, a->looks[i]);
-  put_int(&row, a->processor);
-  row_end(&row);
+void bundle_put_activity(struct bundle *bundle, int64_t session, const struct thread_activity *activity) {
+  put(bundle, SECTION_ACTIVITY, &(struct activity_row){.session = session, .activity = *activity});
 }
 
 void bundle_put_stack(struct bundle *bundle, const struct bundle_stack *stack) {
-  struct row row = row_begin(bundle, STACK);
-  put_int(&row, stack->session);
-  put_text(&row, stack->source);
-  put_int(&row, stack->process);
-  put_int(&row, stack->thread);
-  put_text(&row, stack->frames);
-  put_int(&row, stack->n);
-  row_end(&row);
+  put(bundle, SECTION_STACK, stack);
 }
 
 void bundle_put_block(struct bundle *bundle, const struct bundle_block *block) {
-  struct row row = row_begin(bundle, BLOCK);
-  put_int(&row, block->session);
-  put_int(&row, block->number);
-  put_int(&row, block->cycle);
-  put_text(&row, block->target);
-  put_double(&row, block->asked);
-  put_double(&row, block->given);
-  put_int(&row, block->from_ns);
-  put_int(&row, block->to_ns);
-  put_int(&row, block->running_ns);
-  put_int(&row, block->ready_ns);
-  row_end(&row);
+  put(bundle, SECTION_BLOCK, block);
 }
 
 void bundle_put_event(struct bundle *bundle, int64_t realtime_ns, enum event_kind kind, const char *text) {
-  struct row row = row_begin(bundle, EVENT);
-  put_int(&row, realtime_ns);
-  put_text(&row, event_kind_text(kind));
-  put_text(&row, text);
-  row_end(&row);
+  put(bundle, SECTION_EVENT, &(struct event_row){.id = -1, .realtime_ns = realtime_ns, .kind = kind, .text = text});
 }
 
 enum lynx_status bundle_written(const struct bundle *bundle, struct lynx_error *error) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/shown.h"
 #include "base/number.h"
 #include "result/rows.h"
 #include "result/values.h"
@@ -351,34 +352,54 @@ static void put_cell(struct buffer *out, const char *text) {
   const char *first = text + strspn(text, " \t\r\n");
   bool plain = (*first >= 'a' && *first <= 'z') || (*first >= 'A' && *first <= 'Z') || (*first >= '0' && *first <= '9') || *first == 0;
   (void)buffer_text(out, plain ? "\"" : "\"'");
-  for (; *text != 0; text++) {
-    char quoted[3] = {*text, *text == '"' ? '"' : 0, 0};
-    (void)buffer_text(out, (unsigned char)*text < ' ' ? " " : quoted);
+  for (size_t left = strlen(text), n; left > 0; left -= n, text += n) {
+    const unsigned char *p = (const unsigned char *)text;
+    n = utf8_length(p, left);
+    bool good = n > 0 && !text_misleads(p, n);
+    if (!good) (void)buffer_text(out, *p < ' ' ? " " : "?");
+    else if (*p == '"') (void)buffer_text(out, "\"\"");
+    else (void)buffer_append(out, p, n);
+    n = n > 0 ? n : 1;
   }
   (void)buffer_text(out, "\"");
 }
 
-static enum lynx_status put_row(void *context, const struct bundle_request *r) {
-  struct buffer *out = context;
-  const int64_t numbers[] = {r->http_status,   r->input,          r->scheduled_ns,  r->issued_ns, r->written_ns,
-                             r->first_byte_ns, r->first_token_ns, r->last_token_ns, r->end_ns,    r->prompt_tokens,
-                             r->output_tokens, r->n_text_events,  r->read_lag_ns,   r->flags};
-  (void)buffer_printf(out, "%" PRId64 ",%" PRId64 ",", r->session, r->id);
-  put_cell(out, phase_text(r->phase));
-  (void)buffer_text(out, ",");
-  put_cell(out, outcome_text(r->outcome));
-  (void)buffer_text(out, ",");
-  put_cell(out, r->reason);
-  for (size_t i = 0; i < LYNX_COUNT(numbers); i++) /* -1 stands for what was not seen */
-    (void)(numbers[i] >= 0 ? buffer_printf(out, ",%" PRId64, numbers[i]) : buffer_text(out, ","));
-  return buffer_text(out, "\n") ? LYNX_OK : LYNX_LIMIT;
+struct csv_line {
+  struct buffer *out;
+  bool begun;
+};
+
+static void next_cell(struct csv_line *line) {
+  if (line->begun) (void)buffer_text(line->out, ",");
+  line->begun = true;
+}
+
+static void put_value(void *context, const char *column, const char *text, int64_t number) {
+  struct csv_line *line = context;
+  (void)column;
+  next_cell(line);
+  if (text != NULL) put_cell(line->out, text);
+  else if (number >= 0) (void)buffer_printf(line->out, "%" PRId64, number); /* -1 stands for what was not seen */
+}
+
+static void put_name(void *context, const char *column, const char *text, int64_t number) {
+  struct csv_line *line = context;
+  (void)text;
+  (void)number;
+  next_cell(line);
+  (void)buffer_text(line->out, column);
+}
+
+static enum lynx_status put_row(void *context, const struct bundle_request *request) {
+  struct csv_line line = {.out = context};
+  bundle_request_cells(request, put_value, &line);
+  return buffer_text(line.out, "\n") ? LYNX_OK : LYNX_LIMIT;
 }
 
 static enum lynx_status write_rows(struct bundle *bundle, const struct result_precision *p, struct buffer *ret, struct lynx_error *error) {
   enum lynx_status status = LYNX_OK;
-  (void)buffer_text(ret,
-                    "session,request,phase,outcome,reason,http_status,input,scheduled_ns,issued_ns,written_ns,first_byte_ns,first_token_ns,"
-                    "last_token_ns,end_ns,prompt_tokens,output_tokens,text_events,read_lag_ns,flags\n");
+  bundle_request_cells(&(struct bundle_request){0}, put_name, &(struct csv_line){.out = ret});
+  (void)buffer_text(ret, "\n");
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++)
     status = bundle_each_request(bundle, p->sessions[i].id, put_row, ret, error);
   return ret->overflowed ? lynx_fail(error, LYNX_LIMIT, "the rows are larger than %zu bytes", ret->limit) : status;

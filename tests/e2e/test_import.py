@@ -220,7 +220,7 @@ def test_a_real_run_of_guidellm(d):
     failed = [c for c in audit["checks"] if c["verdict"] == "failed" and c["check"] not in ("claim", "conditions")]
     check_equal(failed, [], "an audit finds nothing but what it lacks")
     table = lynx("export", bundle, "--format", "csv").stdout.splitlines()
-    check_equal((len(table), table[0].split(",")[:3]), (13, ["session", "request", "phase"]), "as CSV")
+    check_equal((len(table), table[0].split(",")[:3]), (13, ["session", "id", "phase"]), "as CSV")
 
 
 def test_there_is_no_second_benchmark(d):

@@ -1,5 +1,7 @@
 """The bundle as others see it: the root recomputed in Python from docs/bundle.md alone; tampering; withholding."""
 
+import re
+
 import pytest
 from lynx import *
 
@@ -25,6 +27,20 @@ def bundle():
 
 def test_two_programs_find_one_root(bundle):
     check_equal(show(bundle)["bundle"]["root"], root(bundle), "the root, by two programs")
+
+
+def test_every_column_is_described_in_its_place(bundle):
+    """docs/bundle.md has every table, with its columns in the order that is hashed; the CSV has the same names."""
+    with open(f"{SOURCE}/docs/bundle.md") as f:
+        lines = re.finditer(r"^\| `(\w+)` \|[^|]*\|(.*)\|$", f.read(), re.M)
+        rows = {m[1]: re.findall(r"`([^`]+)`", m[2]) for m in lines}
+    with sqlite3.connect(f"file:{bundle}?mode=ro", uri=True) as db:
+        for table, *_ in BUNDLE_SECTIONS[1:]:  # of meta its keys are described
+            columns, described = [c[1] for c in db.execute(f"PRAGMA table_info({table})")], iter(rows[table])
+            missing = [c for c in columns if c not in described]  # each after the one before
+            check_equal(missing, [], f"columns of {table} that docs/bundle.md lacks or has elsewhere")
+    header = lynx("export", bundle, "--format", "csv").stdout.split("\n", 1)[0]
+    check_equal(header, COLUMNS.replace(" ", "").removesuffix(",events"), "the columns of the CSV")
 
 
 COLUMNS = BUNDLE_SECTIONS[4][1]

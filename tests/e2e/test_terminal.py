@@ -82,6 +82,7 @@ def test_no_column_of_a_bundle_reaches_the_terminal(tmp_path, table):
                 ("history", path, other),
                 ("bisect", path),
                 ("export", path, "--format", "vllm", "--out", f"{tmp_path}/x"),
+                ("export", path, "--format", "csv"),
                 ("verify", path, "--plan"),
                 ("confirm", path),
             ):

@@ -34,16 +34,6 @@ static int64_t number_of(struct input *in, unsigned n) {
   return (int64_t)(n < 8 && (x >> (8 * n - 1) & 1) != 0 ? x | UINT64_MAX << 8 * n : x);
 }
 
-/* One of the names between commas. */
-static void name_of(const char *columns, unsigned which, char *ret, size_t size) {
-  unsigned n = 1;
-  for (const char *p = columns; *p != 0; p++) n += *p == ',';
-  which %= n;
-  while (which-- > 0) columns = strchr(columns, ',') + 1;
-  columns += strspn(columns, " ");
-  (void)snprintf(ret, size, "%.*s", (int)strcspn(columns, ", "), columns);
-}
-
 /* A value that SQLite's types allow, or a step from what is there. */
 static void bind(sqlite3_stmt *set, struct input *in, unsigned kind) {
   static const int64_t edges[] = {0, 1, -1, INT64_MAX, INT64_MIN, INT64_MAX - 1, 1000000000, (int64_t)1 << 53};
@@ -67,11 +57,12 @@ static void bind(sqlite3_stmt *set, struct input *in, unsigned kind) {
 /* What the types refuse stays as it was. */
 static void edit(sqlite3 *db, struct input *in) {
   const struct bundle_section *section = &bundle_sections[byte_of(in) % BUNDLE_SECTIONS];
-  char sql[600], column[64];
+  char sql[4 * BUNDLE_SQL], order[BUNDLE_SQL];
   sqlite3_stmt *set = NULL;
-  name_of(section->columns, byte_of(in), column, sizeof column);
+  const char *column = section->columns[byte_of(in) % (unsigned)section->n_columns].name;
   unsigned row = byte_of(in), kind = byte_of(in) % 8;
-  const char *table = section->name, *order = section->order, *to = kind == 7 ? "?1 || ' 1'" : "?1";
+  const char *table = section->name, *to = kind == 7 ? "?1 || ' 1'" : "?1";
+  (void)bundle_names(section, section->n_key, order);
   if (kind == 6)
     (void)snprintf(sql, sizeof sql, "DELETE FROM %s WHERE (%s) = (SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %u)", table, order, order,
                    table, order, row);
