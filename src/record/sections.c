@@ -1,16 +1,19 @@
 /* The bundle's tables, a row for every column. Their SQL, the writer, the reader and the CSV of requests follow from it; docs/bundle.md
  * says in words what each holds. */
 #include <stddef.h>
+#include <string.h>
 
 #include "record/bundle_private.h"
 
 /* A word of a closed vocabulary: an enum in the row, text in the file. */
 #define VOCABULARY(name)                                                                                                                   \
   static const char *name##_word(const void *value) {                                                                                      \
-    return name##_text(*(const enum name *)value);                                                                                         \
+    enum name at;                                                                                                                          \
+    memcpy(&at, value, sizeof at);                                                                                                         \
+    return name##_text(at);                                                                                                                \
   }                                                                                                                                        \
   static bool name##_of_word(const char *text, void *ret) {                                                                                \
-    return name##_parse(text, (enum name *)ret);                                                                                           \
+    return name##_parse(text, ret);                                                                                                        \
   }                                                                                                                                        \
   static const struct bundle_word name##_words = {name##_word, name##_of_word}
 

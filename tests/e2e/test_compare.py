@@ -5,7 +5,7 @@ import pytest
 from lynx import *
 
 METHOD = (
-    "{warm_up: 200ms, counted: 2s, sessions: 4, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
+    "{warm_up: 200ms, counted: 3s, sessions: 4, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
     "steady: reported}"
 )
 

@@ -61,7 +61,13 @@ def forged(table, column, path, whole, kind="TEXT"):
     return l.forge(path, f"{path}.sealed.lynx") if table != "seal" else path
 
 
-@pytest.mark.parametrize("table", sorted({table for table, _, _ in columns()}))
+@pytest.mark.parametrize(
+    "table",
+    [
+        t if t in ("session", "event", "seal") else pytest.param(t, marks=pytest.mark.long)
+        for t in sorted({table for table, _, _ in columns()})
+    ],
+)
 def test_no_column_of_a_bundle_reaches_the_terminal(tmp_path, table):
     """Every command that reads a bundle, in colour and not."""
     n = 0
