@@ -19,7 +19,7 @@ struct child {
 /* What a program of ours may use, and as whom it runs. */
 struct child_bounds {
   int64_t memory_bytes, processor_s, file_bytes;
-  bool as_other;        /* without root's rights and groups, and none to be had by what it starts */
+  bool as_other;        /* without root's rights and groups, and what it starts can get none */
   unsigned user, group; /* as_other: of whom */
 };
 

@@ -40,7 +40,7 @@ static bool tell(const char *address, struct lynx_error *error) {
   return false;
 }
 
-/* For who may add. No key at hand is no error: the ledger is then read. */
+/* For who may add. A missing key is no error: the ledger is then read. */
 static bool load_log_key(const char *address, struct signing_key **ret) {
   const char *own = getenv("LYNXBENCH_LOG_KEY");
   char path[4200], name[NOTE_NAME_MAX];

@@ -214,14 +214,13 @@ static const char *text_at(sqlite3_stmt *stored, int column) {
   return text != NULL ? text : "";
 }
 
-/* A word that no build of this format writes. */
-static enum lynx_status unknown_word(const struct bundle *bundle, const struct bundle_section *section, sqlite3_stmt *stored, int column,
-                                     struct lynx_error *error) {
-  char row[80], found[80];
-  const char *id = text_at(stored, section->n_key - 1), *word = text_at(stored, column);
-  lynx_error_at(error, bundle->path, 0, section->columns[column].name);
-  return lynx_fail(error, LYNX_INPUT, "%s %s: found '%s'; accepted: a word of bundle format %d (docs/bundle.md)", section->name,
-                   text_sanitise(row, sizeof row, id, strlen(id)), text_sanitise(found, sizeof found, word, strlen(word)), BUNDLE_FORMAT);
+/* A word that no build of this format writes. row: the last column of its key. */
+static enum lynx_status unknown_word(const struct bundle *bundle, const char *section, const char *row, const char *column,
+                                     const char *word, struct lynx_error *error) {
+  char id[80], found[80];
+  lynx_error_at(error, bundle->path, 0, column);
+  return lynx_fail(error, LYNX_INPUT, "%s %s: found '%s'; accepted: a word of bundle format %d (docs/bundle.md)", section,
+                   text_sanitise(id, sizeof id, row, strlen(row)), text_sanitise(found, sizeof found, word, strlen(word)), BUNDLE_FORMAT);
 }
 
 /* Texts and bytes are SQLite's until the next row. False: a word that is not of its vocabulary. */
@@ -266,7 +265,9 @@ static enum lynx_status each_row(struct bundle *bundle, enum bundle_section_inde
   while (status == LYNX_OK && (step = sqlite3_step(stored)) == SQLITE_ROW) {
     union bundle_row row = {0};
     for (int i = 0; i < section->n_columns && status == LYNX_OK; i++)
-      if (!read_column(stored, i, &section->columns[i], &row)) status = unknown_word(bundle, section, stored, i, error);
+      if (!read_column(stored, i, &section->columns[i], &row))
+        status = unknown_word(bundle, section->name, text_at(stored, section->n_key - 1), section->columns[i].name, text_at(stored, i),
+                              error);
     if (status == LYNX_OK) status = visit(context, &row);
   }
   if (status == LYNX_OK && step != SQLITE_DONE) status = bundle_sql_fail(bundle, error, "cannot be read");
@@ -311,7 +312,7 @@ enum lynx_status bundle_start_facts(struct bundle *bundle, const char *precision
   return status;
 }
 
-/* What a caller's visit takes, for the visits below that hand it on. */
+/* The caller's visit, for the visits below: each calls it with what it takes. */
 struct visiting {
   union {
     bundle_session_visit *session;
@@ -337,10 +338,9 @@ static enum lynx_status visit_session(void *context, const void *row) {
   const struct session_row *stored = row;
   struct bundle_session session = stored->session;
   if (session_end_parse(stored->status, &session.end, &session.why)) return v->visit.session(v->context, &session);
-  char found[80];
-  lynx_error_at(v->error, v->bundle->path, 0, "status");
-  return lynx_fail(v->error, LYNX_INPUT, "session %lld: found '%s'; accepted: an end of bundle format %d (docs/bundle.md)",
-                   (long long)session.id, text_sanitise(found, sizeof found, stored->status, strlen(stored->status)), BUNDLE_FORMAT);
+  char id[24];
+  (void)snprintf(id, sizeof id, "%lld", (long long)session.id);
+  return unknown_word(v->bundle, "session", id, "status", stored->status, v->error);
 }
 
 static enum lynx_status visit_request(void *context, const void *row) {
