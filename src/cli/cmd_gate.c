@@ -213,6 +213,7 @@ static int read_baseline(struct gating *g) {
                                         .filter = {.contract = g->digest, .keep = is_before, .context = g}};
   int code = history_sources_read(&g->sources, g->arguments, 1);
   if (code == EXIT_HOLDS) history_search(&g->history, &change_plan_usual);
+  history_sources_let_go(&g->sources); /* the fresh runs are entered there */
   return code;
 }
 
@@ -353,10 +354,11 @@ static bool open_finding(const struct gating *g, const struct gate_report *repor
 }
 
 /* False: one could not be recorded, or told of, and that was said. */
-static bool open_findings(const struct gating *g, const struct gate_report *report) {
+static bool open_findings(struct gating *g, const struct gate_report *report) {
   const struct pen_wanted wanted = {"gate", "--open", g->arguments->option[FLAG_LEDGER], g->arguments->option[FLAG_KEY], NULL};
   struct pen pen;
   bool good = true;
+  history_sources_let_go(&g->sources);
   if (pen_open(&wanted, &pen) != EXIT_HOLDS) return false;
   for (size_t i = 0; i < report->n_parts; i++)
     if (report->parts[i].gate.verdict == GATE_FAILS && report->parts[i].n_refusals == 0)

@@ -223,7 +223,7 @@ static int read_folder(struct history_sources *s, const char *path) {
 
 static bool open_ledger(struct history_sources *s, const char *address) {
   if (s->is_open && strcmp(s->opened.real, address) == 0) return true;
-  if (s->is_open) ledger_file_close(&s->opened);
+  history_sources_let_go(s);
   s->is_open = ledger_file_open(address, LEDGER_READS, &s->opened);
   return s->is_open;
 }
@@ -367,6 +367,11 @@ void history_sources_confine(const struct arguments *arguments, int first, struc
   ret->scratch = ret->ledger != NULL; /* where its bundles are opened */
 }
 
+void history_sources_let_go(struct history_sources *s) {
+  if (s->is_open) ledger_file_close(&s->opened);
+  s->is_open = false;
+}
+
 void history_sources_release(struct history_sources *s) {
   for (size_t i = 0; i < s->n_schedules; i++) timetable_log_release(&s->schedules[i]);
   free(s->schedules);
@@ -376,7 +381,7 @@ void history_sources_release(struct history_sources *s) {
     (void)unlink(path);
     (void)rmdir(s->folder);
   }
-  if (s->is_open) ledger_file_close(&s->opened);
+  history_sources_let_go(s);
   free(s->items);
   digest_map_release(&s->texts);
   arena_release(&s->arena);

@@ -56,6 +56,9 @@ int history_sources_read(struct history_sources *sources, const struct arguments
 struct history_opener history_sources_opener(struct history_sources *sources);
 /* What a cage must allow for the same. */
 void history_sources_confine(const struct arguments *arguments, int first, struct confinement *ret);
+/* Closes the ledger until a run of it is opened again: before this process, or one that it starts, writes to it. SQLite keeps one index of a
+ * log per process, and a reader's takes no change. */
+void history_sources_let_go(struct history_sources *sources);
 void history_sources_release(struct history_sources *sources);
 
 #endif
