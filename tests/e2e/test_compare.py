@@ -5,7 +5,7 @@ import pytest
 from lynx import *
 
 METHOD = (
-    "{warm_up: 200ms, counted: 3s, sessions: 4, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
+    "{warm_up: 200ms, counted: 1500ms, sessions: 8, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
     "steady: reported}"
 )
 
@@ -60,7 +60,7 @@ def test_the_same_server_is_within_the_margin(compared):
 def test_sessions_take_turns(compared):
     sql = "SELECT start_realtime_ns, '{0}' FROM session"
     order = sorted(row for s in "ab" for row in rows(f"{compared.d}/same-{s}.lynx", sql.format(s)))
-    for k in range(0, 8, 2):
+    for k in range(0, 16, 2):
         check_equal(sorted(x[1] for x in order[k : k + 2]), ["a", "b"], f"round {k // 2} holds one of each")
 
 

@@ -193,10 +193,12 @@ def test_only_the_profilers_that_are_wanted_run(tmp_path, names, sources):
 
 @pytest.mark.long
 def test_more_work_per_token_is_told(plain, tmp_path):
-    """The first's own contract, run again on the slower server."""
+    """The first's own contract, run again on the slower server with as many requests in flight: a climb may end elsewhere."""
     contract, out = plain[2] / "d.yaml", tmp_path / "again.lynx"
+    in_flight = l.show(plain[1])["precisions"][0]["climb"]["knee"]
     with l.reference("--shape", "tiny", "--slow", "80ms") as port:
         own = re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", contract.read_text())
+        own = own.replace("load: climb ", "load: closed ").replace("concurrency: 4 ", f"concurrency: {in_flight} ")
         (tmp_path / "again.yaml").write_text(own)
         r = l.lynx("run", tmp_path / "again.yaml", "--out", out, "--quiet")
         assert r.returncode in (0, 4), r.stderr
