@@ -154,14 +154,21 @@ void door_allow(struct door *door, struct MHD_Connection *connection, int64_t by
   (void)pthread_mutex_unlock(&door->lock);
 }
 
+/* Nothing, or the number of a port. */
+static bool is_port(const char *text) {
+  size_t n = text[0] == ':' ? strspn(text + 1, "0123456789") : 0;
+  return text[0] == 0 || (n > 0 && n <= 5 && text[n + 1] == 0);
+}
+
 /* "name:port", "1.2.3.4", "[::1]:80". given: a name that was given, and neither an address nor localhost. */
 static bool is_ours(const struct door *door, const char *host, bool given) {
   char name[256];
   struct in6_addr address;
   bool bracketed = host[0] == '[';
-  size_t n = bracketed ? strcspn(host + 1, "]") : strcspn(host, ":/");
-  if (n == 0 || n >= sizeof name) return false;
-  memcpy(name, host + (bracketed ? 1 : 0), n);
+  const char *from = host + (bracketed ? 1 : 0);
+  size_t n = strcspn(from, bracketed ? "]" : ":");
+  if (n == 0 || n >= sizeof name || (bracketed && from[n] != ']') || !is_port(from + n + (bracketed ? 1 : 0))) return false;
+  memcpy(name, from, n);
   name[n] = 0;
   if (!given && inet_pton(bracketed ? AF_INET6 : AF_INET, name, &address) == 1) return true;
   if (!given && !bracketed && strcasecmp(name, "localhost") == 0) return true;
@@ -170,13 +177,42 @@ static bool is_ours(const struct door *door, const char *host, bool given) {
   return false;
 }
 
+static const char *header_of(struct MHD_Connection *connection, const char *name) {
+  return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* What follows the scheme; NULL: none is named ("null" of a page without a place, too). */
+static const char *origin_of(struct MHD_Connection *connection) {
+  const char *origin = header_of(connection, "Origin"), *from = origin != NULL ? strstr(origin, "://") : NULL;
+  return from != NULL ? from + 3 : NULL;
+}
+
+bool door_is_own_page(struct MHD_Connection *connection) {
+  const char *host = header_of(connection, "Host"), *from = origin_of(connection);
+  return header_of(connection, "Origin") == NULL || (from != NULL && host != NULL && strcasecmp(from, host) == 0);
+}
+
+enum { SINGLE_HEADERS = 3 };
+
+static enum MHD_Result count_single(void *context, enum MHD_ValueKind kind, const char *key, const char *value) {
+  static const char *const singles[SINGLE_HEADERS] = {"Host", "Origin", "Content-Length"};
+  int *n = context;
+  (void)kind, (void)value;
+  for (size_t i = 0; i < SINGLE_HEADERS; i++) n[i] += strcasecmp(key, singles[i]) == 0;
+  return MHD_YES;
+}
+
+bool door_is_ambiguous(struct MHD_Connection *connection) {
+  int n[SINGLE_HEADERS] = {0};
+  (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_single, n);
+  bool twice = false;
+  for (size_t i = 0; i < SINGLE_HEADERS; i++) twice = twice || n[i] > 1;
+  return twice;
+}
+
 const char *door_refuses(const struct door *door, struct MHD_Connection *connection) {
-  const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
-             *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+  const char *host = header_of(connection, "Host"), *from = origin_of(connection);
   if (host != NULL && !is_ours(door, host, false)) return "this server does not go by that name: its keeper gives it one by --name";
-  if (origin == NULL) return NULL;
-  const char *from = strstr(origin, "://");
-  bool same = from != NULL && host != NULL && strcasecmp(from + 3, host) == 0;
-  if (from == NULL || (!same && !is_ours(door, from + 3, true))) return "a page of another place may not ask here";
+  if (!door_is_own_page(connection) && (from == NULL || !is_ours(door, from, true))) return "a page of another place may not ask here";
   return NULL;
 }

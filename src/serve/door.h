@@ -26,6 +26,10 @@ void door_close(struct door *door);                               /* accepts NUL
 void door_connection(void *context, struct MHD_Connection *connection, void **visit, enum MHD_ConnectionNotificationCode what);
 /* The visitor has until then for so many bytes, of a body or an answer; -1: for the next request's head. */
 void door_allow(struct door *door, struct MHD_Connection *connection, int64_t bytes);
+/* A header twice that is only read once: that is two requests to whoever reads the other one. */
+bool door_is_ambiguous(struct MHD_Connection *connection);
+/* No page asks, or one of this server: of the place that the request is for. */
+bool door_is_own_page(struct MHD_Connection *connection);
 /* NULL, or what is wrong with whom the request is for. */
 const char *door_refuses(const struct door *door, struct MHD_Connection *connection);
 

@@ -553,19 +553,6 @@ static bool is_page(const struct log_server *s, const char *url, const char *met
   return is_reading(method) && !of_ledger && s->pages.get != NULL;
 }
 
-static enum MHD_Result count_length(void *context, enum MHD_ValueKind kind, const char *key, const char *value) {
-  (void)kind, (void)value;
-  *(int *)context += strcasecmp(key, "Content-Length") == 0;
-  return MHD_YES;
-}
-
-/* Two lengths are two requests to whoever reads the other one. */
-static bool has_two_lengths(struct MHD_Connection *connection) {
-  int n = 0;
-  (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_length, &n);
-  return n > 1;
-}
-
 static int64_t body_length(struct MHD_Connection *connection) {
   const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
   int64_t n = 0;
@@ -576,16 +563,8 @@ static bool is_looking(const struct log_server *s, const char *url, const char *
   return strcmp(method, "POST") == 0 && strcmp(url, "look.html") == 0 && s->pages.look != NULL;
 }
 
-/* A page of another place may not make this server work, either. */
-static bool is_from_elsewhere(struct MHD_Connection *connection) {
-  const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
-             *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
-  const char *from = origin != NULL ? strstr(origin, "://") : NULL;
-  return origin != NULL && (from == NULL || host == NULL || strcasecmp(from + 3, host) != 0);
-}
-
 static enum MHD_Result begin_looking(struct log_server *s, struct MHD_Connection *connection, int64_t length, void **request) {
-  if (is_from_elsewhere(connection)) return answer_error(connection, MHD_HTTP_FORBIDDEN, "a page of another place may not ask here");
+  if (!door_is_own_page(connection)) return answer_error(connection, MHD_HTTP_FORBIDDEN, "a page of another place may not ask here");
   if (length > SERVER_LOOKED_MAX)
     return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE, "more bytes than are looked at here: lynxbench shows it on your machine");
   if (atomic_fetch_add(&s->n_brought, 1) >= BROUGHT_AT_ONCE) {
@@ -611,8 +590,8 @@ static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connec
   int64_t length = body_length(connection);
   if (wrong == NULL && s->read_only && !is_reading(method) && !looks)
     wrong = "this ledger is only read here: add to the one that it is a copy of";
-  if (has_two_lengths(connection))
-    return answer_error(connection, MHD_HTTP_BAD_REQUEST, "found two lengths (Content-Length); accepted: one");
+  if (door_is_ambiguous(connection))
+    return answer_error(connection, MHD_HTTP_BAD_REQUEST, "found two of Host, Origin or Content-Length; accepted: one of each");
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   enum MHD_Result answered;
   char shared[URL_MAX];

@@ -16,7 +16,10 @@ import machine
 sys.path.insert(0, os.path.join(l.SOURCE, "bench/attribution"))
 import servers  # noqa: E402
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may limit what a control group reads")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may limit what a control group reads"),
+]
 METHOD = "{warm_up: 500ms, counted: 2s, sessions: 2, drain: 5s, steady: reported, instrument_error_at_most: 1}"
 SERVER = f"""
 import mmap, os, sys, time

@@ -11,6 +11,8 @@ import lynx as l
 import machine
 from test_bisect import contract, pair
 
+pytestmark = pytest.mark.long
+
 METHOD = "{warm_up: 200ms, counted: 1s, drain: 2s, steady: reported, instrument_error_at_most: 1}"
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import xml.etree.ElementTree
 
@@ -352,19 +351,11 @@ def test_a_server_that_answers_nothing_is_no_inconclusive_verdict(runs, baseline
     assert r.returncode == 5 and "nothing was gated" in r.stderr, (r.returncode, r.stderr)
 
 
-def tail_ms(bundle):
-    """p95 of the first tokens, as they were measured."""
-    where = "outcome = 'ok' AND phase = 'counted'"
-    query = f"SELECT (first_token_ns - scheduled_ns) / 1e6 FROM request WHERE {where} ORDER BY 1"
-    times = [row[0] for row in l.rows(bundle, query)]
-    return times[len(times) * 95 // 100]
-
-
 def test_every_latency_that_the_contract_limits_is_gated(runs, tmp_path):
     """The first token takes twice as long, and all else is as it was."""
     port = int((runs / "port").read_text())
     path = tmp_path / "c.yaml"
-    limits = "[{metric: time_to_first_token, quantile: 0.95, at_most: 500ms},"
+    limits = "[{metric: time_to_first_token, quantile: 0.5, at_most: 500ms},"
     limits += " {metric: end_to_end, quantile: 0.8, at_most: 1s}]"
     words = (runs / "c.yaml").read_text() + f"slo: {limits}\n"
     path.write_text(words.replace("name: nightly", "name: limited"))
@@ -373,12 +364,9 @@ def test_every_latency_that_the_contract_limits_is_gated(runs, tmp_path):
         with l.reference("--mode", "metronome", "--gap", gap, "--first-token", first, port=port):
             to = tmp_path / (f"base/{i}.lynx" if i < 3 else "fresh.lynx")
             assert l.lynx("run", path, "--out", to, "--quiet").returncode == 0
-    late = [tail_ms(tmp_path / f"base/{i}.lynx") for i in range(3)]
-    if max(late) > 1.2 * 20:
-        pytest.skip(f"the machine made first tokens of 20 ms late: p95 of {late} ms")
     x = json.loads(gate(tmp_path / "fresh.lynx", tmp_path / "base", "--json").stdout)
     verdicts = {f["figure"]: f["verdict"] for f in x["precisions"][0]["figures"]}
-    assert x["verdict"] == "fails" and verdicts["time to first token, p95"] == "fails", x
+    assert x["verdict"] == "fails" and verdicts["time to first token, p50"] == "fails", x
     other = [v for f, v in verdicts.items() if f.endswith(", p80")]
     assert other == ["inconclusive"], "what is limited and cannot be compared is said"
 

@@ -64,7 +64,7 @@ def forged(table, column, path, whole, kind="TEXT"):
 @pytest.mark.parametrize(
     "table",
     [
-        t if t in ("session", "event", "seal") else pytest.param(t, marks=pytest.mark.long)
+        t if t in ("event", "seal") else pytest.param(t, marks=pytest.mark.long)
         for t in sorted({table for table, _, _ in columns()})
     ],
 )
@@ -169,8 +169,10 @@ class Hostile(Handler):
         self.wfile.write(usage(3) + b"data: [DONE]\n\n")
 
 
-@pytest.mark.parametrize("model", ["tiny", "tiny" + CANARY])
-@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize(
+    "streams, model",
+    [pytest.param(True, "tiny", marks=pytest.mark.long), (False, "tiny"), (True, "tiny" + CANARY), (False, "tiny" + CANARY)],
+)
 def test_no_word_of_a_server_reaches_the_terminal(tmp_path, streams, model):
     import threading
     from http.server import ThreadingHTTPServer
