@@ -151,9 +151,11 @@ static void on_end(void *context, struct exchange_answer *answer, struct bytes b
     (void)snprintf(end->reason, sizeof end->reason, "the stream ended without [DONE] or a finish reason");
     return;
   }
-  if (!answer->finished && answer->n_text_events == 0 && end->output_tokens < 0) {
-    end->outcome = OUTCOME_PROTOCOL;
-    (void)snprintf(end->reason, sizeof end->reason, "200, but neither text, nor usage, nor a reason to finish");
+  /* [DONE] alone ends a stream, and says nothing of the answer: half of one ends so, too. */
+  if (!answer->finished && end->output_tokens < 0) {
+    bool empty = answer->n_text_events == 0;
+    end->outcome = empty ? OUTCOME_PROTOCOL : OUTCOME_NOT_FINISHED;
+    (void)snprintf(end->reason, sizeof end->reason, "200, but neither %susage, nor a reason to finish", empty ? "text, nor " : "");
     return;
   }
   if (answer->in_pieces && !answer->done && driver->route.has_done) end->flags |= ANSWER_NO_DONE;

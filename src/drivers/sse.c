@@ -11,7 +11,7 @@ void sse_init(struct sse_parser *parser) {
 void sse_reset(struct sse_parser *parser) {
   buffer_clear(&parser->line);
   buffer_clear(&parser->data);
-  parser->has_data = parser->after_cr = false;
+  parser->has_data = parser->after_cr = parser->begun = false;
 }
 
 void sse_release(struct sse_parser *parser) {
@@ -20,9 +20,13 @@ void sse_release(struct sse_parser *parser) {
 }
 
 static bool take_line(struct sse_parser *parser, sse_event *event, void *context) {
+  static const char mark[] = "\xef\xbb\xbf"; /* a byte-order mark, which may begin a stream */
   const char *line = parser->line.data;
   size_t length = parser->line.length;
-  bool good = true;
+  bool good = true, marked = !parser->begun && length >= 3 && memcmp(line, mark, 3) == 0;
+  line += marked ? 3 : 0;
+  length -= marked ? 3 : 0;
+  parser->begun = true;
   if (length == 0) {
     if (parser->has_data) event(context, parser->data.data, parser->data.length);
     buffer_clear(&parser->data);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/number.h"
 #include "result/check_plan.h"
 #include "result/rows.h"
@@ -31,7 +32,7 @@ static const char *const recount_series[RECOUNT_SERIES] = {"answer.tokens_claime
 
 struct rows {
   const struct contract *contract;
-  double n_ok, n_short, n_untold, n_overstated, n_unheard;
+  double n_ok, n_short, n_untold, n_overstated, n_unheard, n_contradicting, choices;
   double n_blank, blank_wait_ns, blank_first_ns, blank_other_ns,
       n_blank_other;                /* of answers that begin with what nobody can see: sums of gaps */
   double n_apart, n_early, n_brief; /* one of the first gaps is like no other; and nothing can be seen before it; too few gaps to tell */
@@ -59,7 +60,7 @@ static void look_at_usage(struct rows *rows, const struct row *row) {
   const struct bundle_request *r = row->request;
   const struct contract_workload *w = &rows->contract->workload;
   bool fixed = w->output_distribution == LENGTH_FIXED && rows->contract->regime.load != LOAD_REPLAY;
-  bool asked_more = fixed && r->output_tokens > w->output_tokens;
+  bool asked_more = fixed && (double)r->output_tokens > rows->choices * (double)w->output_tokens;
   bool beyond = r->output_tokens > text_bytes(row), told = (r->flags & ANSWER_EMPTY_TOKENS) != 0;
   bool silent = beyond && !(told && w->ignore_eos);
   bool may_be = !asked_more && (told || (w->ignore_eos && !w->stream));
@@ -104,6 +105,19 @@ static void look_at_first_gaps(struct rows *rows, const struct row *row) {
   rows->n_early += apart && blank;
 }
 
+/* Answers to one request: workload.options.extra_body may ask for several ({"n": 4}). */
+static double choices_of(const struct contract *contract) {
+  const struct text_map *options = &contract->workload.options;
+  json_int_t n = 1;
+  for (size_t i = 0; i < options->n_items; i++) {
+    if (strcmp(options->keys[i], "extra_body") != 0) continue;
+    json_t *extra = json_parse(options->values[i], strlen(options->values[i]), 1 << 20, NULL);
+    if (json_is_integer(json_object_get(extra, "n"))) n = json_integer_value(json_object_get(extra, "n"));
+    json_decref(extra);
+  }
+  return n > 1 ? (double)n : 1;
+}
+
 static enum lynx_status take_row(void *context, const struct row *row) {
   struct rows *rows = context;
   const struct bundle_request *r = row->request;
@@ -123,6 +137,7 @@ static enum lynx_status take_row(void *context, const struct row *row) {
     rows->n_ok++;
     rows->n_short += (r->flags & ANSWER_SHORT) != 0;
     rows->n_untold += r->output_tokens < 0;
+    rows->n_contradicting += row->contradicts;
     look_at_usage(rows, row);
     look_at_first_gaps(rows, row);
     values_add(&rows->ok_wait, (double)(until - r->scheduled_ns));
@@ -204,9 +219,9 @@ static struct result_check check_recount(struct arena *arena, const struct rows 
   }
   if (otherwise.verdict != CHECK_PASSED) return otherwise;
   if (all.n < RECOUNTED_LEAST)
-    return file == NULL ? otherwise
-                        : undecided("usage", arena_printf(arena, "%s; but %.0f answers could be counted again by %.200s, and %d are needed",
-                                                          otherwise.text, all.n, file, RECOUNTED_LEAST));
+    return undecided("usage", arena_printf(arena, "%s; but %.0f answers could be counted again by %.200s, and %d are needed%s",
+                                           otherwise.text, all.n, file != NULL ? file : by, RECOUNTED_LEAST,
+                                           file != NULL ? "" : ": workload.prompts.tokenizer may name the model's tokenizer.json"));
   const char *found = arena_printf(arena, "usage claims %.0f tokens for %.0f answers whose text is %.0f by %.200s", all.claimed, all.n,
                                    all.counted, by);
   if (unseen.n >= RECOUNTED_LEAST && too_many(&unseen) && (w->stream || !w->ignore_eos))
@@ -224,6 +239,10 @@ static struct result_check check_recount(struct arena *arena, const struct rows 
 }
 
 static struct result_check check_usage(struct arena *arena, const struct rows *rows) {
+  if (rows->n_contradicting > odd_share * rows->n_ok)
+    return decided("usage", false,
+                   arena_printf(arena, "%.0f of %.0f answers count other tokens with their events than in their last usage",
+                                rows->n_contradicting, rows->n_ok));
   if (rows->n_overstated <= odd_share * rows->n_ok && rows->n_unheard > odd_share * rows->n_ok)
     return undecided("usage",
                      "answers claim more tokens than they have bytes of text; past a model's end (workload.ignore_eos) tokens may hold "
@@ -250,6 +269,9 @@ static struct result_check check_failures(struct arena *arena, struct rows *rows
   char a[40], b[40];
   double soonest, slow;
   if (rows->n_ok < ANSWERS_LEAST) return undecided("failures", "too few answers to tell");
+  if (n > 0 && rows->failed_wait.n < FAILURES_LEAST && rows->failed_midway.n < FAILURES_LEAST)
+    return undecided("failures", arena_printf(arena, "%zu failed, %zu of them midway: %d of one kind are needed to tell when they do", n,
+                                              rows->failed_midway.n, FAILURES_LEAST));
   if (failed_late(&rows->ok_wait, &rows->failed_wait, &soonest, &slow))
     return decided("failures", false,
                    arena_printf(arena,
@@ -404,7 +426,7 @@ enum lynx_status check_verdicts_judge(struct bundle *bundle, struct result *resu
                                       const struct session_list *sessions, struct lynx_error *error) {
   const struct contract *contract = &result->contract;
   struct arena *arena = &result->arena;
-  struct rows rows = {.contract = contract}, caching = {.contract = contract, .caching = true};
+  struct rows rows = {.contract = contract, .choices = choices_of(contract)}, caching = {.contract = contract, .caching = true};
   double other[3] = {NAN, NAN, NAN};
   const struct bundle_session *cached = session_for(sessions, p->name, PURPOSE_CHECK_CACHING),
                               *seeded = session_for(sessions, p->name, PURPOSE_CHECK_SEED);

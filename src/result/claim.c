@@ -67,6 +67,19 @@ static void judge_steady(struct building *b, const struct result *r, const struc
   refuse(b, "no steady state in any session");
 }
 
+/* More than one in a hundred is no accident. */
+static void judge_tokens(struct building *b, const struct result_precision *p) {
+  static const double odd_share = 0.01;
+  if ((double)p->n_without_tokens > odd_share * (double)p->n_ok)
+    refuse(b, arena_printf(b->arena, "%lld of %lld good answers hold no token: neither text came, nor does usage tell of one. Look at what "
+                                     "the server answers to the contract's prompts",
+                           (long long)p->n_without_tokens, (long long)p->n_ok));
+  if ((double)p->n_contradicting > odd_share * (double)p->n_ok)
+    refuse(b, arena_printf(b->arena, "of %lld of %lld answers the server told other tokens with their events than in their last usage: how "
+                                     "many there were is not known. Leave workload.continuous_usage out, or mend the server",
+                           (long long)p->n_contradicting, (long long)p->n_ok));
+}
+
 static void refuse_near(struct building *b, double rate, double ceiling, const char *unit) {
   if (!(ceiling > 0) || !(rate > ceiling / 2)) return;
   refuse(b, arena_printf(
@@ -134,6 +147,7 @@ static void judge_measurement(struct building *b, const struct result *r, const 
                quantile_least_sample(o->quantile, r->interval_confidence)));
   }
   judge_steady(b, r, p);
+  judge_tokens(b, p);
   const char *slowed = conditions_slowed_text(&p->conditions, b->arena);
   if (slowed != NULL)
     refuse(b, arena_printf(b->arena,

@@ -173,6 +173,8 @@ struct result_precision {
   double phases_rest_share; /* of the time of answers that tell of phases: what none of them covers */
   const char *token_source; /* by what tokens were counted, in words */
   int64_t n_without_usage;
+  int64_t n_without_tokens; /* good answers of a model that writes, and of them no text came and no usage tells of a token */
+  int64_t n_contradicting;  /* whose events told other tokens than their last usage */
   double tokens_per_event; /* of answers whose usage is known; 1 where each event held one token */
   double mean_prompt_tokens, mean_output_tokens;
   struct result_latency latency[METRIC_COUNT];

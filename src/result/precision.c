@@ -74,6 +74,8 @@ static void count_request(struct scan *scan, const struct row *row) {
   else p->read_lag.n_unknown++;
   if (!row->ok) return;
   if (r->output_tokens > 0 || r->n_text_events > 0) p->has_tokens = true;
+  p->n_without_tokens += scan->terms.holds_tokens && r->output_tokens <= 0 && r->n_text_events == 0;
+  p->n_contradicting += row->contradicts;
   if ((r->flags & ANSWER_TOKENS_TOLD) != 0) scan->n_told++;
   if (r->output_tokens >= 0) {
     scan->n_with_usage++;

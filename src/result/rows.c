@@ -83,22 +83,22 @@ static bool in_order(const struct bundle_request *q) {
   return true;
 }
 
-/* What one token of an event's own count stands for. */
-static double scale_of(const struct bundle_request *q) {
-  bool spread = (q->flags & ANSWER_TOKENS_TOLD) == 0 && q->output_tokens >= 0 && q->n_text_events > 0;
-  return spread ? (double)q->output_tokens / (double)q->n_text_events : 1;
-}
-
 /* When its events came, and those that carry text; -1: none did. */
 struct events_seen {
   int64_t first_ns, last_ns, first_text_ns, last_text_ns, n_texts;
+  double n_tokens; /* by their own counts */
 };
+
+/* Its tokens are what its usage says: the counts of its events, told or not, say only when they came. */
+static void spread_tokens(struct reading *r, const struct row *row, double n_counted) {
+  double n = (double)row->request->output_tokens, scale = n >= 0 && n_counted > 0 ? n / n_counted : 1;
+  for (size_t i = 0; i < row->n_tokens; i++) r->tokens[i].n *= scale;
+}
 
 static enum lynx_status read_events(struct reading *r, const struct bundle_request *q, struct row *row, struct events_seen *seen) {
   struct events_reader reader;
   struct answer_event event;
-  double scale = scale_of(q);
-  *seen = (struct events_seen){-1, -1, -1, -1, 0};
+  *seen = (struct events_seen){-1, -1, -1, -1, 0, 0};
   events_begin(&reader, q->events, q->events_length);
   for (int more; (more = events_next(&reader, &event)) != 0;) {
     if (more < 0 || event.at_ns > time_max_ns) return refuse(r, q, "events", "found a blob that is cut, or a time of centuries");
@@ -106,15 +106,19 @@ static enum lynx_status read_events(struct reading *r, const struct bundle_reque
     if (r->depth == WHOLE) {
       r->tokens = xroom(r->tokens, row->n_tokens, &r->room, sizeof *r->tokens);
       r->tokens[row->n_tokens] = (struct row_token){
-          .at_ns = at_ns, .n = event.n_tokens * scale, .n_bytes = event.n_bytes, .carries_text = event.carries_text};
+          .at_ns = at_ns, .n = event.n_tokens, .n_bytes = event.n_bytes, .carries_text = event.carries_text};
     }
+    seen->n_tokens += event.n_tokens;
     if (row->n_tokens++ == 0) seen->first_ns = at_ns;
     seen->last_ns = at_ns;
     if (!event.carries_text) continue;
     seen->last_text_ns = at_ns;
     if (seen->n_texts++ == 0) seen->first_text_ns = at_ns;
   }
+  if (r->depth == WHOLE) spread_tokens(r, row, seen->n_tokens);
   row->tokens = r->tokens;
+  row->contradicts = row->ok && (q->flags & ANSWER_TOKENS_TOLD) != 0 && q->output_tokens >= 0 && seen->n_tokens > 0 &&
+                     fabs(seen->n_tokens - (double)q->output_tokens) > 0.5;
   return LYNX_OK;
 }
 

@@ -2,9 +2,9 @@
  *
  * Shapes   rows in the order of their ids, each with the tokens of its answer in the order of time
  * Units    ns after the session's zero
- * Rules    a token is what the server's usage says. Where it told the tokens of every event they are used as told; else the tokens of
- *          `usage` are spread evenly over the events that carry text; without usage an event that carries text is one token. Tokens
- *          count of answers that ended well, and of those that we cut off ourselves: what failed gave nothing
+ * Rules    an answer has as many tokens as its last usage says. They came with its events: as many with each as the server told, in
+ *          proportion, or evenly with those that carry text where it told nothing of them; without usage an event that carries text is
+ *          one token. Tokens count of answers that ended well, and of those that we cut off ourselves: what failed gave nothing
  *          the first token is the first event that carries text, the last one the last event that carries text or told tokens
  *          a request counts as done at its end, if it ended well
  * Errors   INPUT: a row that no figure can be computed of (which request, and why). A row that can be computed of, but that no run
@@ -49,6 +49,7 @@ struct row {
   bool ok, counted, warm_up;
   bool cut_off;                   /* by us, since the session was over: unfinished or abandoned */
   bool tokens_count;              /* in throughputs */
+  bool contradicts;               /* the tokens that were told of its events are not as many as its last usage says */
   const struct row_token *tokens; /* until the visit returns */
   size_t n_tokens;
   enum row_problem problem;

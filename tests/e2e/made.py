@@ -32,6 +32,7 @@ class Stream:
         self.handler.wfile.write(event(text))
 
     def end(self, tokens=None):
+        self.handler.wfile.write(b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}\n\n')
         self.handler.wfile.write((usage(tokens) if tokens is not None else b"") + b"data: [DONE]\n\n")
 
 

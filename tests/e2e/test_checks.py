@@ -42,7 +42,8 @@ def verdicts(cheat):
 def test_the_honest_server_passes():
     honest, _ = verdicts("none")
     for name in CHEATS.values():  # the metronome knows no prefixes, and passes that too
-        check_equal(honest[name]["verdict"], "passed", f"honest: {name}: {honest[name]['text']}")
+        wanted = "not decided" if name == "usage" else "passed"  # no tokenizer is named, and it has no route /tokenize
+        check_equal(honest[name]["verdict"], wanted, f"honest: {name}: {honest[name]['text']}")
 
 
 @pytest.mark.parametrize("cheat", CHEATS)

@@ -4,6 +4,7 @@ pytest -k NAME runs one."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -304,7 +305,7 @@ def test_any_first_token_sent_before_the_model_ran_does_not_pass(tmp_path, first
     with server(early(SEEN[first], stall=0.045 if "stall" in first else 0)) as s:
         out = run(str(tmp_path), "early", s.server_port, workload=LONGER, regime="{load: constant, rate_per_s: 15}")
     assert check_of(out, "first_token")["verdict"] == "not decided", check_of(out, "first_token")
-    assert "not decided: first_token" in lynx("claim", out).stdout
+    assert re.search("not decided: [a-z_, ]*first_token", lynx("claim", out).stdout)
 
 
 def test_short_honest_answers_that_begin_with_a_line_end_are_not_accused(tmp_path):

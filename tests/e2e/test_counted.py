@@ -1,0 +1,118 @@
+"""What counts as an answer, and as how many tokens: by servers that contradict themselves, or stop halfway."""
+
+import json
+
+import pytest
+
+import lynx as l
+from made import Stream, event, server, usage
+
+METHOD = """{warm_up: 200ms, counted: 1s, sessions: 2, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1,
+  steady: reported, failures_at_most: 1}"""
+RATE, TOKENS = 20, 20
+
+
+def measured(folder, answer, workload="", **fields):
+    """A run against that server: its bundle, and its one precision."""
+    out = folder / "c.lynx"
+    with server(answer) as s:
+        words = f"{{model: made, output_tokens: {TOKENS}, prompts: {{count: 8, bytes: 32}}{workload}}}"
+        fields = {"method": METHOD, "regime": f"{{load: constant, rate_per_s: {RATE}}}"} | fields
+        l.lynx("run", l.contract(f"{folder}/c.yaml", s.server_port, workload=words, **fields), "--out", out, "--quiet")
+    return out, json.loads(l.lynx("show", out, "--json").stdout)["precisions"][0]
+
+
+def check_of(precision, name):
+    return next(c for c in precision["checks"] if c["name"] == name)
+
+
+def outcomes(bundle):
+    return set(l.rows(bundle, "SELECT outcome, reason FROM request WHERE phase = 'counted' AND outcome <> 'abandoned, not counted'"))
+
+
+def running(step, last):
+    """Usage with every event, which counts on by `step`; and as the last word that there were `last`."""
+
+    def answer(handler, n, body):
+        s = Stream(handler)
+        for i in range(TOKENS):
+            told = {"choices": [{"index": 0, "text": "word "}], "usage": {"prompt_tokens": 1, "completion_tokens": (i + 1) * step}}
+            handler.wfile.write(b"data: " + json.dumps(told).encode() + b"\n\n")
+        s.end(last)
+
+    return answer
+
+
+@pytest.mark.parametrize("step, last, contradicts", [(1, TOKENS, False), (2, TOKENS, True)])
+def test_an_answer_has_as_many_tokens_as_its_last_usage_says(tmp_path, step, last, contradicts):
+    """Whatever was told on the way says only when they came; and who tells two numbers is believed neither."""
+    out, p = measured(tmp_path, running(step, last), ", continuous_usage: true")
+    wanted = RATE * last
+    assert abs(p["output_rate"]["estimate"] - wanted) < 0.15 * wanted, p["output_rate"]
+    found, claim = check_of(p, "usage"), l.lynx("claim", out)
+    if contradicts:
+        assert found["verdict"] == "failed" and "other tokens with their events" in found["text"], found
+        assert claim.returncode == 1 and "how many there were is not known" in claim.stdout, claim.stdout
+    else:
+        assert found["verdict"] == "not decided" and "how many there were" not in claim.stdout, (found, claim.stdout)
+
+
+def test_answers_without_a_token_support_no_claim(tmp_path):
+    out, _ = measured(tmp_path, lambda handler, n, body: Stream(handler).end())
+    assert outcomes(out) == {("ok", "")}, outcomes(out)
+    claim = l.lynx("claim", out)
+    assert claim.returncode == 1 and "hold no token" in claim.stdout, claim.stdout
+
+
+def test_half_an_answer_is_not_finished(tmp_path):
+    """Text and [DONE], and neither a finish reason nor usage."""
+
+    def half(handler, n, body):
+        s = Stream(handler)
+        s.text("word ")
+        handler.wfile.write(b"data: [DONE]\n\n")
+
+    out, _ = measured(tmp_path, half)
+    assert {o for o, _ in outcomes(out)} == {"stream not finished"}, outcomes(out)
+
+
+def test_an_error_in_a_stream_is_no_success(tmp_path):
+    def errs(handler, n, body):
+        s = Stream(handler)
+        s.text("word ")
+        handler.wfile.write(b'data: {"object":"error","message":"the engine is dead","type":"Internal","code":500}\n\n')
+        s.end(1)
+
+    out, _ = measured(tmp_path, errs)
+    assert outcomes(out) == {("error in stream", "the engine is dead")}, outcomes(out)
+
+
+def test_two_answers_to_a_request_are_no_more_than_was_asked_for(tmp_path):
+    def two(handler, n, body):
+        assert body["n"] == 2
+        s = Stream(handler)
+        for _ in range(TOKENS):
+            handler.wfile.write(event("word ") + event("word "))
+        handler.wfile.write(usage(2 * TOKENS))
+        s.end()
+
+    _, p = measured(tmp_path, two, ', options: {extra_body: \'{"n": 2}\'}')
+    assert check_of(p, "usage")["verdict"] == "not decided", check_of(p, "usage")
+
+
+def test_a_few_failures_decide_nothing(tmp_path):
+    def seldom(handler, n, body):
+        s = Stream(handler)
+        if n in (5, 10, 15):
+            return
+        for _ in range(TOKENS):
+            s.text("word ")
+        s.end(TOKENS)
+
+    _, p = measured(tmp_path, seldom)
+    found = check_of(p, "failures")
+    assert found["verdict"] == "not decided" and "3 failed" in found["text"], found
+
+
+if __name__ == "__main__":
+    l.main(__file__)
