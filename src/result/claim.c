@@ -268,7 +268,9 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   double confidence = 100 * m->confidence;
   bool fresh = p->n_sessions > 0 && p->sessions[0].executor == EXECUTOR_STARTED;
   (void)buffer_printf(&b->text, ", over %zu sessions of %.4g s (%s): ", p->n_complete, (double)m->counted_ns / 1e9,
-                      fresh ? "each a fresh process" : "the executor was not restarted between them");
+                      fresh        ? "each a fresh process"
+                      : p->watched ? "the executor was not restarted between them"
+                                   : "lynxbench did not restart the executor between them, and cannot see whether others did");
   if (b->text.length >= 3) b->text.length -= 3; /* the "): " goes behind what is steady */
   say_steady(b, r, p);
   (void)buffer_text(&b->text, "): ");

@@ -22,8 +22,8 @@ const char *conditions_text(const struct result_conditions *conditions, struct a
 /* "a processor's package was slowed for heat 3 times": what was measured then is not sustained. NULL: nothing is known to be slowed. */
 const char *conditions_slowed_text(const struct result_conditions *conditions, struct arena *arena);
 
-/* Are two sides' conditions unlike by more than the contract's bound? What differs, whose it is and what to do; NULL: they are alike, as
- * far as they are known. */
+/* Are two sides' conditions unlike by more than the contract's bound, or known of one side only? What differs, whose it is and what to do;
+ * NULL: they are alike, as far as they are known. */
 const char *conditions_differ(const struct contract *contract, const struct result_conditions *a, const struct result_conditions *b,
                               struct arena *arena);
 

@@ -129,16 +129,39 @@ static void count_accelerators(struct result *result, const struct fact_list *fa
   }
 }
 
-static void judge_changes(struct judging *j, const struct fact_list *start, const struct fact_list *end) {
+/* Facts that are no part of what an executor is, and are the same at the end of a run all the same: of a server that lynxbench did not
+ * start. What a change of one means. */
+static const struct {
+  const char *name, *meaning;
+} lasting[] = {{"process.id", ": the server was restarted"}, {"process.started", ": the server was restarted"}};
+
+/* What a change of that fact means; NULL: nothing for the run. */
+static const char *meaning_of(const struct judging *j, const struct difference *d, bool started) {
+  if (d->of == FACT_IDENTITY) return result_may_change(&j->result->contract, d->layer, d->key) ? NULL : "";
+  for (size_t i = 0; i < LYNX_COUNT(lasting) && !started; i++)
+    if (strcmp(fact_without_role(d->key), lasting[i].name) == 0) return lasting[i].meaning;
+  return NULL;
+}
+
+static void judge_changes(struct judging *j, struct result_precision *precision, const struct fact_list *start,
+                          const struct fact_list *end) {
   struct result *result = j->result;
+  bool started = precision->n_sessions > 0 && precision->sessions[0].executor == EXECUTOR_STARTED;
+  precision->watched = !started;
+  for (size_t i = 0; i < LYNX_COUNT(lasting) && precision->watched; i++) {
+    const struct fact *before = fact_find(start, lasting[i].name), *after = fact_find(end, lasting[i].name);
+    precision->watched = before != NULL && after != NULL && fact_is_known(before) && fact_is_known(after);
+  }
   struct difference_list differences;
   capture_diff(start, end, &differences);
   for (size_t i = 0; i < differences.n_items; i++) {
     const struct difference *d = &differences.items[i];
-    if (d->of != FACT_IDENTITY || result_may_change(&result->contract, d->layer, d->key)) continue;
+    const char *meaning = meaning_of(j, d, started);
+    if (meaning == NULL) continue;
     add_once(j, &j->changed,
-             arena_printf(&result->arena, "%s (%s, %s): '%s' at the start, '%s' at the end", d->key, layer_text(d->layer),
-                          contract_owner(&result->contract, d->layer), d->a != NULL ? d->a : "absent", d->b != NULL ? d->b : "absent"));
+             arena_printf(&result->arena, "%s (%s, %s): '%s' at the start, '%s' at the end%s", d->key, layer_text(d->layer),
+                          contract_owner(&result->contract, d->layer), d->a != NULL ? d->a : "absent", d->b != NULL ? d->b : "absent",
+                          meaning));
   }
   difference_list_release(&differences);
 }
@@ -152,7 +175,7 @@ static void judge_precision(struct judging *j, struct result_precision *precisio
     judge_expectations(j, start, &names);
     judge_declarations(j, start, &names);
     if (result->n_accelerators == 0) count_accelerators(result, start);
-    if (end->n_items > 0) judge_changes(j, start, end);
+    if (end->n_items > 0) judge_changes(j, precision, start, end);
     free(names.items);
   }
   for (size_t i = 0; i < start->n_items; i++)

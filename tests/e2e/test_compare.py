@@ -120,6 +120,15 @@ def beside(strict, d, name, share):
     return forge(f"{strict}/{name}.lynx", f"{d}/{name}.lynx", others, other)
 
 
+def test_conditions_that_one_side_does_not_tell_are_no_comparison(strict, d):
+    none = forge(f"{strict}/b.lynx", f"{d}/b.lynx", "DELETE FROM sample WHERE series LIKE 'machine.%'")
+    for pair in ((f"{strict}/a.lynx", none), (none, f"{strict}/a.lynx")):
+        r = lynx("compare", *pair)
+        check_equal(r.returncode, 3, r.stdout)
+        check_in("no sample of the machine", r.stdout, "what is missing")
+    check("no sample" not in lynx("compare", none, none).stdout, "of neither side: as it was")
+
+
 @pytest.mark.parametrize("share, differ", [(0.5, True), (0.22, False)])
 def test_unlike_conditions_are_no_comparison(strict, d, share, differ):
     """Half of the processors were somebody else's in A, and a fifth in B: whose that is, and what to do."""

@@ -2,6 +2,7 @@
 
 pytest -k NAME runs one."""
 
+import contextlib
 import json
 import os
 import re
@@ -228,6 +229,24 @@ def test_a_declared_fact_without_counterpart_is_named(tmp_path):
     assert "procurement.memory, a fact that no probe reads" in lint and "memory.size" in lint, lint
     assert "compared with nothing: procurement.memory" in lynx("claim", out).stdout
     assert "declared '1 byte', found" in lynx("claim", wrong, code=1).stdout
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_server_that_somebody_restarted_supports_no_claim(tmp_path, again):
+    """Between the first capture and the last; what it is made of is the same, and only its process is another."""
+    port, contexts = free_port(), contextlib.ExitStack()
+    with contextlib.ExitStack() as first, contexts:
+        first.enter_context(reference("--mode", "metronome", port=port))
+        path = contract(f"{tmp_path}/c.yaml", port, method=method(sessions=3), regime="{load: constant, rate_per_s: 20}")
+        with subprocess.Popen([l.LYNX, "run", path, "--out", f"{tmp_path}/c.lynx", "--quiet"]) as process:
+            time.sleep(2.5)
+            if again:
+                first.close()
+                contexts.enter_context(reference("--mode", "metronome", port=port))
+            assert process.wait(60) is not None
+    said = lynx("claim", f"{tmp_path}/c.lynx").stdout
+    assert ("the server was restarted" in said) == again, said
+    assert ("was not restarted between" in said) == (not again), said
 
 
 def test_expect_takes_the_spelling_of_declare(tmp_path):

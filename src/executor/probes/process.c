@@ -279,6 +279,23 @@ static void collect_limits(const struct probe_target *target, struct fact_list *
   buffer_release(&text);
 }
 
+/* A process id is used again, within a container at once. */
+static void collect_start(const struct probe_target *target, struct fact_list *facts) {
+  char path[64], value[64];
+  unsigned long long ticks;
+  struct buffer text;
+  buffer_init(&text, 4096);
+  const char *after = root_read(target->root, proc_path(target, "stat", path, sizeof path), &text, NULL) == LYNX_OK
+                          ? strrchr(text.data, ')') /* a name may hold anything */
+                          : NULL;
+  if (after != NULL &&
+      sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &ticks) == 1) {
+    (void)snprintf(value, sizeof value, "%.2f", (double)ticks / (double)sysconf(_SC_CLK_TCK));
+    probe_fact(target, facts, LAYER_SERVING, FACT_STATE, "process.started", value, "s after boot", "/proc/PID/stat");
+  }
+  buffer_release(&text);
+}
+
 static void process_collect(const struct probe_target *target, struct fact_list *facts) {
   char path[64], exe[PATH_MAX], inner[96], id[130], value[64];
   (void)snprintf(value, sizeof value, "%lld", (long long)target->pid);
@@ -293,6 +310,7 @@ static void process_collect(const struct probe_target *target, struct fact_list 
       probe_fact(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.build-id", id, "", "ELF note");
     if (fd >= 0) (void)close(fd);
   } else probe_missing(target, facts, LAYER_SERVING, FACT_IDENTITY, "process.executable", FACT_DENIED, "may not be read", path);
+  collect_start(target, facts);
   collect_arguments(target, facts);
   collect_environment(target, facts);
   collect_limits(target, facts);
