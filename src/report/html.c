@@ -280,13 +280,14 @@ static void put_claims(struct buffer *out, struct result *r, enum disclosure lev
   }
 }
 
-static const char *objectives_word(const struct result_precision *p) {
+/* The worst verdict on its objectives; of none: it held. */
+static enum objective_verdict worst_objective(const struct result_precision *p) {
   static const enum objective_verdict worst_first[] = {OBJECTIVE_FAILS,   OBJECTIVE_NO_VALUES, OBJECTIVE_UNBOUNDED,
                                                        OBJECTIVE_NOT_MET, OBJECTIVE_MET,       OBJECTIVE_HOLDS};
   for (size_t k = 0; k < LYNX_COUNT(worst_first); k++)
     for (size_t i = 0; i < p->n_objectives; i++)
-      if (p->objectives[i].verdict == worst_first[k]) return objective_verdict_text(worst_first[k]);
-  return "none stated";
+      if (p->objectives[i].verdict == worst_first[k]) return worst_first[k];
+  return OBJECTIVE_HOLDS;
 }
 
 /* The precisions side by side: what a meeting looks at first. */
@@ -322,12 +323,12 @@ static void put_comparison(struct buffer *out, const struct result *r) {
     if (p->accuracy_known)
       (void)buffer_printf(out, "<td class='n %s'>%.2f %%</td>", p->accuracy_passed ? "good" : "bad", 100 * p->accuracy_ratio);
     else (void)buffer_text(out, "<td class='n dim'>not measured</td>");
-    const char *word = objectives_word(p);
+    enum objective_verdict worst = worst_objective(p);
     (void)buffer_printf(out, "<td class='%s'>%s</td></tr>",
-                        strcmp(word, "hold") == 0 ? "good"
-                        : p->n_objectives == 0    ? "dim"
-                                                  : "bad",
-                        word);
+                        p->n_objectives == 0       ? "dim"
+                        : worst == OBJECTIVE_HOLDS ? "good"
+                                                   : "bad",
+                        p->n_objectives == 0 ? "none stated" : objective_verdict_text(worst));
   }
   (void)buffer_text(out, "</table>");
 }
