@@ -13,6 +13,8 @@ enum {
   FLAG_ENDPOINT,
   FLAG_MODEL,
   FLAG_CHAT,
+  FLAG_API_KEY_ENV,
+  FLAG_CA_FILE,
   FLAG_RATE,
   FLAG_CONCURRENCY,
   FLAG_COUNTED,
@@ -27,6 +29,8 @@ static const struct option_spec options[] = {
     [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor serves, such as http://127.0.0.1:8000"},
     [FLAG_MODEL] = {"model", "NAME", "the model, as the server knows it"},
     [FLAG_CHAT] = {"chat", NULL, "use the chat route instead of completions"},
+    [FLAG_API_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds the server's key"},
+    [FLAG_CA_FILE] = {"ca-file", "FILE", "certificates (PEM) of whoever signed the server's"},
     [FLAG_RATE] = {"rate", "R", "requests per second (open loop, Poisson)"},
     [FLAG_CONCURRENCY] = {"concurrency", "N", "requests in flight (closed loop); instead of --rate"},
     [FLAG_COUNTED] = {"counted", "DURATION", "the counted window of each session (60s)"},
@@ -51,9 +55,9 @@ static const char *ask(struct arena *arena, const char *given, const char *quest
 /* --- the server --- */
 
 struct looked {
-  char url[SERVER_URL], rate[32];
+  char rate[32];
+  struct server_access server;
   struct server_look look;
-  bool chat;
   int64_t answer_ns; /* alone */
 };
 
@@ -74,17 +78,17 @@ static int look_at(const struct arguments *a, struct looked *ret) {
     complain("lynxbench init: --output-tokens: found '%s'; accepted: 1 to 100000\n", tokens_text);
     return EXIT_WRONG_INPUT;
   }
-  if (!server_url_read("init", a->positional[0], ret->url)) return EXIT_WRONG_INPUT;
-  int code = server_look("init", ret->url, model, &ret->look);
+  const struct server_access given = {
+      .given = a->positional[0], .key_variable = a->option[FLAG_API_KEY_ENV], .ca_file = a->option[FLAG_CA_FILE]};
+  if (!server_access_read("init", &given, &ret->server)) return EXIT_WRONG_INPUT;
+  int code = server_look("init", &ret->server, model, a->option[FLAG_CHAT] != NULL, &ret->look);
   if (code != EXIT_HOLDS) return code;
-  ret->chat = a->option[FLAG_CHAT] != NULL;
-  if (server_time_answer(ret->url, ret->look.model, ret->chat, 1) < 0) ret->chat = true; /* the first one may be of a cold server */
-  ret->answer_ns = server_time_answer(ret->url, ret->look.model, ret->chat, (int)tokens);
+  ret->answer_ns = server_time_answer(&ret->server, &ret->look, (int)tokens);
   if (ret->answer_ns >= 0) choose_rate(ret);
   else
-    complain("lynxbench init: %s: neither /v1/completions nor /v1/chat/completions answered with 200 within 20 s; does it want a key? "
-             "--endpoint URL writes a contract without asking\n",
-             ret->look.model);
+    complain("lynxbench init: %s: no answer of %lld tokens came within 20 s. --output-tokens asks for fewer; --endpoint URL writes a "
+             "contract without asking\n",
+             ret->look.model, (long long)tokens);
   return ret->answer_ns >= 0 ? EXIT_HOLDS : EXIT_EXECUTOR;
 }
 
@@ -102,7 +106,7 @@ static void say_plan(const struct looked *l, const struct first_contract *first)
   char shown[SERVER_MODEL];
   (void)text_sanitise(shown, sizeof shown, l->look.model, strlen(l->look.model));
   say("%s by /v1/%s: an answer of %s tokens takes %.2g s alone. The run takes about %.0f min", shown,
-      l->chat ? "chat/completions" : "completions", first->output_tokens, answer_s, whole_s < 60 ? 1 : whole_s / 60);
+      l->look.chat ? "chat/completions" : "completions", first->output_tokens, answer_s, whole_s < 60 ? 1 : whole_s / 60);
   if (first->concurrency == NULL) say(", at %s requests/s, and counts about %.0f requests", first->rate, n);
   say(".\n");
   if (first->concurrency == NULL && n < 100)
@@ -121,6 +125,8 @@ static struct first_contract contract_of(const struct arguments *a, const char *
   first.concurrency = a->option[FLAG_CONCURRENCY];
   first.time_to_first_token = a->option[FLAG_TTFT];
   first.chat = a->option[FLAG_CHAT] != NULL;
+  first.key_variable = a->option[FLAG_API_KEY_ENV];
+  first.ca_file = a->option[FLAG_CA_FILE];
   return first;
 }
 
@@ -142,7 +148,7 @@ static int run(const struct arguments *arguments) {
   int looks = has_url ? look_at(arguments, &looked) : EXIT_HOLDS;
   if (looks != EXIT_HOLDS) return looks;
   buffer_init(&out, 1 << 20);
-  const char *endpoint = has_url ? looked.url
+  const char *endpoint = has_url ? looked.server.url
                                  : ask(&arena, arguments->option[FLAG_ENDPOINT], "Where does the executor serve?", "http://127.0.0.1:8000");
   const char *model = has_url ? looked.look.model
                               : ask(&arena, arguments->option[FLAG_MODEL], "Which model, as the server knows it?", "default");
@@ -152,7 +158,8 @@ static int run(const struct arguments *arguments) {
   const char *path = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : "contract.yaml";
   struct first_contract first = contract_of(arguments, endpoint, model, rate);
   if (has_url) {
-    first.chat = looked.chat;
+    first.chat = looked.look.chat;
+    first.ends_itself = looked.look.ends_itself;
     first.ready_path = looked.look.ready;
   }
   int code = EXIT_HOLDS;

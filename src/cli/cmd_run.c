@@ -23,6 +23,8 @@ enum {
   FLAG_FOR,
   FLAG_MODEL,
   FLAG_CHAT,
+  FLAG_API_KEY_ENV,
+  FLAG_CA_FILE,
   FLAG_KEY_VARIABLE,
   FLAG_PROFILERS,
   FLAG_PY_SPY
@@ -40,7 +42,9 @@ static const struct option_spec options[] = {
     [FLAG_KEY_VARIABLE] = {"key-variable", "NAME", "allow this workload.api_key_env, though it ends in neither _API_KEY nor _TOKEN"},
     [FLAG_FOR] = {"for", "DURATION", "with a URL: how long it may take, about (default: 1min)"},
     [FLAG_MODEL] = {"model", "NAME", "with a URL: the model (default: the first that the server lists)"},
-    [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route instead of completions"},
+    [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route (default: the one of completions, where it answers by it)"},
+    [FLAG_API_KEY_ENV] = {"api-key-env", "NAME", "with a URL: the variable that holds the server's key"},
+    [FLAG_CA_FILE] = {"ca-file", "FILE", "with a URL: certificates (PEM) of whoever signed the server's"},
     [FLAG_PROFILERS] = {"profilers", "NAMES", "with method.attribution_sessions: only these profilers, commas between; or none"},
     [FLAG_PY_SPY] = {"py-spy", "PATH", "the py-spy to profile Python by (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"}};
 
@@ -163,13 +167,15 @@ static int run_url(const struct arguments *arguments) {
                                   .url = arguments->positional[0],
                                   .duration = arguments->option[FLAG_FOR],
                                   .model = arguments->option[FLAG_MODEL],
+                                  .key_variable = arguments->option[FLAG_API_KEY_ENV],
+                                  .ca_file = arguments->option[FLAG_CA_FILE],
                                   .chat = arguments->option[FLAG_CHAT] != NULL};
   int code = quick_run_write(&quick, out, quick_run_contract(out, path, sizeof path));
   return code == EXIT_HOLDS ? run_contract_file(arguments, path, out) : code;
 }
 
 static int run(const struct arguments *arguments) {
-  static const int of_url[] = {FLAG_FOR, FLAG_MODEL, FLAG_CHAT};
+  static const int of_url[] = {FLAG_FOR, FLAG_MODEL, FLAG_CHAT, FLAG_API_KEY_ENV, FLAG_CA_FILE};
   if (!profilers_read("run", arguments->option[FLAG_PROFILERS])) return EXIT_WRONG_INPUT;
   if (server_is_url(arguments->positional[0])) return run_url(arguments);
   for (size_t i = 0; i < LYNX_COUNT(of_url); i++)

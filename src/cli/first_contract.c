@@ -40,6 +40,19 @@ static void write_start(struct arena *arena, const char *const *command, struct 
   (void)buffer_text(out, "]\n    ready_within: 600s\n");
 }
 
+static void write_workload(struct arena *arena, const struct first_contract *first, struct buffer *out) {
+  (void)buffer_printf(out, "workload:\n  driver: http\n  api: %s\n  model: %s\n  output_tokens: %s\n", first->chat ? "chat" : "completions",
+                      quoted(arena, first->model), first->output_tokens);
+  (void)buffer_text(out, first->ends_itself
+                             ? "  ignore_eos: false            # this server refuses it: answers end where the model ends them\n"
+                             : "  ignore_eos: true             # servers that do not know it write shorter answers, which is then "
+                               "counted and shown\n");
+  (void)buffer_text(out, "  prompts: {count: 64, bytes: 256}   # file: prompts.txt cuts them from a text of yours\n  # profile: the real "
+                         "traffic that this represents, in words\n");
+  (void)buffer_printf(out, "  %sapi_key_env: %s   # the key itself is never recorded\n\n", first->key_variable != NULL ? "" : "# ",
+                      first->key_variable != NULL ? first->key_variable : "OPENAI_API_KEY");
+}
+
 static void write_text(struct arena *arena, const struct first_contract *first, struct buffer *out) {
   (void)buffer_printf(out,
                       "# A lynxbench contract: what is measured, how, and what the teams agreed on. `lynxbench lint` explains\n# what is "
@@ -49,6 +62,7 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
                          "twin; production needs load caps and an abort_slo\n  # load_cap_per_s: 50\n\n");
   (void)buffer_printf(out, "executor:\n  endpoint: %s\n", quoted(arena, first->endpoint));
   (void)buffer_printf(out, "  ready_path: %-16s # answers 200 once the executor can serve\n", first->ready_path);
+  if (first->ca_file != NULL) (void)buffer_printf(out, "  ca_file: %s\n", quoted(arena, first->ca_file));
   if (first->pid > 0) (void)buffer_printf(out, "  pid: %lld\n", (long long)first->pid);
   if (first->command != NULL) write_start(arena, first->command, out);
   else
@@ -57,13 +71,7 @@ static void write_text(struct arena *arena, const struct first_contract *first, 
                            "  #   your variables it gets the usual ones, those that libraries read, and the named ones\n");
   (void)buffer_text(out, "  # expect: {accelerator.cpu.model: \"...\"}   # "
                          "facts that must hold; `lynxbench capture --endpoint ...` lists them\n\n");
-  (void)buffer_printf(out,
-                      "workload:\n  driver: http\n  api: %s\n  model: %s\n  output_tokens: %s\n  ignore_eos: true             # servers "
-                      "that do not know it write shorter answers, which is then counted and shown\n",
-                      first->chat ? "chat" : "completions", quoted(arena, first->model), first->output_tokens);
-  (void)buffer_text(out,
-                    "  prompts: {count: 64, bytes: 256}   # file: prompts.txt cuts them from a text of yours\n  # profile: the real "
-                    "traffic that this represents, in words\n  # api_key_env: OPENAI_API_KEY   # the key itself is never recorded\n\n");
+  write_workload(arena, first, out);
   if (first->climb != NULL)
     (void)buffer_printf(out,
                         "regime:\n  load: climb                  # 1 in flight, then twice as many, while the throughput grows; counted at "

@@ -9,12 +9,13 @@ struct first_contract {
   const char *name, *endpoint, *model, *output_tokens;
   const char *concurrency; /* a closed loop; NULL: rate, Poisson */
   const char *rate, *time_to_first_token, *warm_up, *counted, *sessions, *drain, *ready_path;
-  const char *climb;                /* as concurrency, and climbed to; NULL: no climb */
-  const char *attribution_sessions; /* NULL: none */
-  bool leave_server_profiler;       /* it is not asked */
-  const char *const *command;       /* starts the executor; ends in NULL; NULL: it runs already */
-  int64_t pid;                      /* of the serving process; 0: found by its socket */
-  bool chat, steady_reported;
+  const char *climb;                       /* as concurrency, and climbed to; NULL: no climb */
+  const char *attribution_sessions;        /* NULL: none */
+  bool leave_server_profiler;              /* it is not asked */
+  const char *const *command;              /* starts the executor; ends in NULL; NULL: it runs already */
+  int64_t pid;                             /* of the serving process; 0: found by its socket */
+  const char *key_variable, *ca_file;      /* NULL: none */
+  bool chat, ends_itself, steady_reported; /* ends_itself: ignore_eos is not asked for */
 };
 
 struct first_contract first_contract_defaults(const char *endpoint, const char *model);

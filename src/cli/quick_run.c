@@ -29,13 +29,12 @@ static bool divide(const struct quick_run *quick, char warm_up[32], char counted
   return true;
 }
 
-/* So many tokens that several answers fit into a window: a window that ends before its answers do measures nothing. Three requests are
- * asked for it; where they fail, the run itself says how. */
-static int fit_answers(const struct quick_run *quick, const char *url, const char *model, const char *counted) {
+/* So many tokens that several answers fit into a window: a window that ends before its answers do measures nothing. Two answers are
+ * asked for it, the server being warm; where they fail, the run itself says how. */
+static int fit_answers(const struct server_access *server, const struct server_look *look, const char *counted) {
   int64_t window_ns;
-  if (!number_duration(counted, strlen(counted), &window_ns) || server_time_answer(url, model, quick->chat, 1) < 0) return TOKENS_MOST;
-  /* The first answer may be of a cold server: asked again. */
-  int64_t one_ns = server_time_answer(url, model, quick->chat, 1), more_ns = server_time_answer(url, model, quick->chat, TOKENS_ASKED);
+  if (!number_duration(counted, strlen(counted), &window_ns)) return TOKENS_MOST;
+  int64_t one_ns = server_time_answer(server, look, 1), more_ns = server_time_answer(server, look, TOKENS_ASKED);
   if (one_ns < 0 || more_ns < 0) return TOKENS_MOST;
   double each_ns = (double)(more_ns - one_ns) / (TOKENS_ASKED - 1), room_ns = (double)window_ns / ANSWERS_IN_WINDOW - (double)one_ns;
   int tokens = TOKENS_MOST;
@@ -93,25 +92,31 @@ bool profilers_read(const char *tool, const char *names) {
 }
 
 int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path) {
-  char url[SERVER_URL], warm_up[32], counted[32], tokens[16];
+  char warm_up[32], counted[32], tokens[16];
+  const struct server_access given = {.given = quick->url, .key_variable = quick->key_variable, .ca_file = quick->ca_file};
+  struct server_access server;
   struct server_look look = {.ready = "/v1/models"};
   struct buffer text;
-  if (!server_url_read(quick->tool, quick->url, url) || !divide(quick, warm_up, counted) || !check_words(quick, bundle, path))
+  if (!server_access_read(quick->tool, &given, &server) || !divide(quick, warm_up, counted) || !check_words(quick, bundle, path))
     return EXIT_WRONG_INPUT;
   if (quick->model != NULL) (void)snprintf(look.model, sizeof look.model, "%s", quick->model);
-  int code = quick->command != NULL ? EXIT_HOLDS : server_look(quick->tool, url, quick->model, &look);
+  look.chat = quick->chat;
+  int code = quick->command != NULL ? EXIT_HOLDS : server_look(quick->tool, &server, quick->model, quick->chat, &look);
   if (code != EXIT_HOLDS) return code;
-  struct first_contract first = first_contract_defaults(url, look.model);
+  struct first_contract first = first_contract_defaults(server.url, look.model);
   first.concurrency = "4";
   first.warm_up = warm_up;
   first.counted = counted;
   first.ready_path = look.ready;
-  first.chat = quick->chat;
+  first.chat = look.chat;
+  first.ends_itself = look.ends_itself;
+  first.key_variable = quick->key_variable;
+  first.ca_file = quick->ca_file;
   first.pid = quick->pid;
   first.command = quick->command;
   if (quick->climbs) {
     first.name = "diagnosis";
-    (void)snprintf(tokens, sizeof tokens, "%d", quick->command == NULL ? fit_answers(quick, url, look.model, counted) : TOKENS_MOST);
+    (void)snprintf(tokens, sizeof tokens, "%d", quick->command == NULL ? fit_answers(&server, &look, counted) : TOKENS_MOST);
     first.output_tokens = tokens;
     if (quick->in_flight != NULL) first.concurrency = quick->in_flight;
     else first.climb = quick->at_most != NULL ? quick->at_most : "64";

@@ -10,6 +10,7 @@
 struct quick_run {
   const char *tool;                   /* the command's name */
   const char *url, *duration, *model; /* NULL: a minute; the first model that the server lists */
+  const char *key_variable, *ca_file; /* NULL: none */
   bool chat;
   bool climbs;                /* to the knee, with sessions for profilers, instead of 4 in flight */
   const char *at_most;        /* in flight; NULL: 64 */

@@ -71,12 +71,14 @@ static void judge_steady(struct building *b, const struct result *r, const struc
 static void judge_tokens(struct building *b, const struct result_precision *p) {
   static const double odd_share = 0.01;
   if ((double)p->n_without_tokens > odd_share * (double)p->n_ok)
-    refuse(b, arena_printf(b->arena, "%lld of %lld good answers hold no token: neither text came, nor does usage tell of one. Look at what "
-                                     "the server answers to the contract's prompts",
+    refuse(b, arena_printf(b->arena,
+                           "%lld of %lld good answers hold no token: neither text came, nor does usage tell of one. Look at what "
+                           "the server answers to the contract's prompts",
                            (long long)p->n_without_tokens, (long long)p->n_ok));
   if ((double)p->n_contradicting > odd_share * (double)p->n_ok)
-    refuse(b, arena_printf(b->arena, "of %lld of %lld answers the server told other tokens with their events than in their last usage: how "
-                                     "many there were is not known. Leave workload.continuous_usage out, or mend the server",
+    refuse(b, arena_printf(b->arena,
+                           "of %lld of %lld answers the server told other tokens with their events than in their last usage: how "
+                           "many there were is not known. Leave workload.continuous_usage out, or mend the server",
                            (long long)p->n_contradicting, (long long)p->n_ok));
 }
 

@@ -110,10 +110,11 @@ const char *conditions_differ(const struct contract *contract, const struct resu
                               struct arena *arena) {
   bool known = !isnan(a->others);
   if (known == isnan(b->others) && contract->decision.conditions_differ_at_most < 1)
-    return arena_printf(arena,
-                        "what ran beside is known in %s only: no sample of the machine was taken in %s. Run both from where the server runs, "
-                        "or agree that any difference may be (decision.conditions_differ_at_most: 1); layer %s, %s",
-                        known ? "A" : "B", known ? "B" : "A", layer_text(LAYER_SYSTEM), contract_owner(contract, LAYER_SYSTEM));
+    return arena_printf(
+        arena,
+        "what ran beside is known in %s only: no sample of the machine was taken in %s. Run both from where the server runs, "
+        "or agree that any difference may be (decision.conditions_differ_at_most: 1); layer %s, %s",
+        known ? "A" : "B", known ? "B" : "A", layer_text(LAYER_SYSTEM), contract_owner(contract, LAYER_SYSTEM));
   const char *text = unlike(arena, contract, "other processes used", a->others, b->others, LAYER_SYSTEM,
                             "Find what ran beside (`ps`), and measure both in turn: `lynxbench compare A.yaml B.yaml`");
   if (text == NULL)

@@ -172,11 +172,11 @@ struct result_precision {
   size_t n_phases;
   double phases_rest_share; /* of the time of answers that tell of phases: what none of them covers */
   const char *token_source; /* by what tokens were counted, in words */
-  bool watched; /* the server's process, which lynxbench did not start, was seen at the start and at the end */
+  bool watched;             /* the server's process, which lynxbench did not start, was seen at the start and at the end */
   int64_t n_without_usage;
   int64_t n_without_tokens; /* good answers of a model that writes, and of them no text came and no usage tells of a token */
   int64_t n_contradicting;  /* whose events told other tokens than their last usage */
-  double tokens_per_event; /* of answers whose usage is known; 1 where each event held one token */
+  double tokens_per_event;  /* of answers whose usage is known; 1 where each event held one token */
   double mean_prompt_tokens, mean_output_tokens;
   struct result_latency latency[METRIC_COUNT];
   struct result_objective *objectives;

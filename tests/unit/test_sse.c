@@ -36,8 +36,12 @@ int main(void) {
   every_split("data\n\n", "[]");          /* a field without a colon is empty */
   every_split("data: never ended\n", ""); /* no blank line: not dispatched */
   every_split("\n\n\ndata: \xc3\xa4\n\n", "[\xc3\xa4]");
-  every_split("\xef\xbb\xbf" "data: a\n\ndata: b\n\n", "[a][b]"); /* a byte-order mark may begin it */
-  every_split("data: a\n\n\xef\xbb\xbf" "data: b\n\n", "[a]");    /* and nothing else */
+  every_split("\xef\xbb\xbf"
+              "data: a\n\ndata: b\n\n",
+              "[a][b]"); /* a byte-order mark may begin it */
+  every_split("data: a\n\n\xef\xbb\xbf"
+              "data: b\n\n",
+              "[a]");                  /* and nothing else */
   every_split("database: no\n\n", ""); /* another field */
 
   struct sse_parser parser;

@@ -1,0 +1,111 @@
+"""What a server refuses, run, diagnose and init say at once: in its own words, with the one option that helps, which then does."""
+
+import json
+import os
+
+import pytest
+
+import lynx as l
+from made import Stream, server
+from test_tls import proxy, there  # noqa: F401  proxy: a fixture
+
+COMMANDS = {"run": ["--for", "6s"], "diagnose": ["--for", "30s", "--at-most", "2"], "init": []}
+EACH = [pytest.param(name, marks=[pytest.mark.long] * (name != "run")) for name in COMMANDS]
+KEY = "sk-made-for-this-test"
+
+
+def refuse(handler, code, message):
+    body = json.dumps({"error": {"message": message, "type": "invalid_request_error"}}).encode()
+    handler.send_response(code)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+class Strict:
+    """A server that wants a key, another model, the chat route, or no ignore_eos."""
+
+    def __init__(self, key=None, model="good", chat_only=False, plain=False):
+        self.key, self.model, self.chat_only, self.plain, self.n = key, model, chat_only, plain, 0
+
+    def __call__(self, handler, n, body):
+        self.n += 1
+        if self.key and handler.headers.get("Authorization") != f"Bearer {self.key}":
+            return refuse(handler, 401, "Incorrect API key provided")
+        if self.chat_only and handler.path != "/v1/chat/completions":
+            return refuse(handler, 404, "Not Found")
+        if self.plain and "ignore_eos" in body:
+            return refuse(handler, 400, "Unrecognized request argument supplied: ignore_eos")
+        if body["model"] != self.model:
+            return refuse(handler, 404, f"The model `{body['model']}` does not exist.")
+        if not body.get("stream"):
+            return refuse(handler, 200, "an answer")
+        s = Stream(handler)
+        for _ in range(body["max_tokens"]):
+            s.text("word ")
+        s.end(body["max_tokens"])
+
+
+def asked(folder, port, command, *more, url=None, **env):
+    end = [] if command == "init" else ["--quiet"]
+    out = folder / ("c.yaml" if command == "init" else "c.lynx")
+    words = [command, url or f"http://127.0.0.1:{port}", *COMMANDS[command], "--out", out, *more, *end]
+    return l.lynx(*words, env=env), folder / "c.yaml"
+
+
+@pytest.mark.parametrize("command", EACH)
+@pytest.mark.parametrize(
+    "strict, more, said, helps",
+    [
+        ({"key": KEY}, ["--model", "good"], "Incorrect API key provided", ["--api-key-env", "OPENAI_API_KEY"]),
+        ({}, ["--model", "nope"], "The model `nope` does not exist.", ["--model", "good"]),
+    ],
+)
+def test_a_refusal_is_told_and_what_helps(tmp_path, command, strict, more, said, helps):
+    answer = Strict(**strict)
+    with server(answer) as s:
+        r, contract = asked(tmp_path, s.server_port, command, *more, OPENAI_API_KEY=KEY)
+        assert r.returncode == 5 and said in r.stderr and "next: " in r.stderr and helps[0] in r.stderr, r.stderr
+        assert answer.n <= 4 and not contract.exists(), "and nothing was run"
+        helped = [*more, *helps] if helps[0] not in more else helps
+        r, contract = asked(tmp_path, s.server_port, command, *helped, OPENAI_API_KEY=KEY)
+    assert r.returncode in (0, 4) and contract.exists(), r.stderr
+    assert KEY not in contract.read_text() + r.stdout + r.stderr
+
+
+@pytest.mark.parametrize("command", EACH)
+def test_a_server_with_the_chat_route_only_is_asked_by_that(tmp_path, command):
+    with server(Strict(chat_only=True)) as s:
+        r, contract = asked(tmp_path, s.server_port, command, "--model", "good")
+    assert r.returncode in (0, 4) and "api: chat" in contract.read_text(), r.stderr
+
+
+def test_a_server_that_refuses_ignore_eos_is_not_asked_for_it(tmp_path):
+    with server(Strict(plain=True)) as s:
+        r, contract = asked(tmp_path, s.server_port, "run", "--model", "good")
+    assert r.returncode in (0, 4) and "ignore_eos: false" in contract.read_text(), r.stderr
+
+
+def test_a_variable_that_is_not_set_is_told(tmp_path):
+    with server(Strict()) as s:
+        r, contract = asked(tmp_path, s.server_port, "run", "--api-key-env", "NONE_SUCH_API_KEY", "--model", "good")
+        assert r.returncode == 2 and "NONE_SUCH_API_KEY" in r.stderr and not contract.exists(), r.stderr
+        r, _ = asked(tmp_path, s.server_port, "run", "--api-key-env", "HOME", "--model", "good")
+    assert r.returncode == 2 and "_API_KEY or _TOKEN" in r.stderr, r.stderr
+
+
+@pytest.mark.skipif(not there, reason="socat or openssl is not installed")
+@pytest.mark.parametrize("command", ["init", pytest.param("run", marks=pytest.mark.long)])
+def test_a_private_certificate_needs_its_file(tmp_path, proxy, command):  # noqa: F811
+    folder, port = proxy
+    url = f"https://127.0.0.1:{port}"
+    r, contract = asked(tmp_path, port, command, "--model", "metronome", url=url)
+    assert r.returncode == 5 and "--ca-file FILE" in r.stderr and not contract.exists(), r.stderr
+    r, contract = asked(tmp_path, port, command, "--model", "metronome", "--ca-file", f"{folder}/cert.pem", url=url)
+    assert r.returncode in (0, 4) and f"{folder}/cert.pem" in contract.read_text(), r.stderr
+    r, _ = asked(tmp_path, port, command, "--model", "metronome", "--ca-file", f"{folder}/none.pem", url=url)
+    assert r.returncode == 2 and "none.pem" in r.stderr and os.path.exists(contract), r.stderr
+
+
+if __name__ == "__main__":
+    l.main(__file__)
