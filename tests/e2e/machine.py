@@ -204,6 +204,7 @@ def netns():
     names = [f"lynxp{os.getpid()}{k}" for k in "ab"]
     words = [["netns", "add", names[0]], ["netns", "add", names[1]]]
     words += [["link", "add", "w", "netns", names[0], "type", "veth", "peer", "name", "w", "netns", names[1]]]
+    words += [["-n", names[0], "link", "set", "lo", "up"], ["netns", "exec", names[0], "true"]]  # not in every chroot
     try:
         return bool(shutil.which("ip")) and all(
             subprocess.run(["ip", *w], capture_output=True).returncode == 0 for w in words
