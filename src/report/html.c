@@ -282,7 +282,7 @@ static void put_claims(struct buffer *out, struct result *r, enum disclosure lev
 
 /* The worst verdict on its objectives; of none: it held. */
 static enum objective_verdict worst_objective(const struct result_precision *p) {
-  static const enum objective_verdict worst_first[] = {OBJECTIVE_FAILS,   OBJECTIVE_NO_VALUES, OBJECTIVE_UNBOUNDED,
+  static const enum objective_verdict worst_first[] = {OBJECTIVE_FAILS,   OBJECTIVE_NO_VALUES, OBJECTIVE_UNBOUNDED, OBJECTIVE_DOUBTED,
                                                        OBJECTIVE_NOT_MET, OBJECTIVE_MET,       OBJECTIVE_HOLDS};
   for (size_t k = 0; k < LYNX_COUNT(worst_first); k++)
     for (size_t i = 0; i < p->n_objectives; i++)

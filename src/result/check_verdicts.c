@@ -34,7 +34,9 @@ struct rows {
   const struct contract *contract;
   double n_ok, n_short, n_untold, n_overstated, n_unheard, n_contradicting, choices;
   double n_blank, blank_wait_ns, blank_first_ns, blank_other_ns,
-      n_blank_other;                /* of answers that begin with what nobody can see: sums of gaps */
+      n_blank_other; /* of answers that begin with what nobody can see: sums of gaps */
+  double apart_first_ns,
+      apart_behind_ns;              /* of answers with such a gap: sums of the times until the first text, and until what follows it */
   double n_apart, n_early, n_brief; /* one of the first gaps is like no other; and nothing can be seen before it; too few gaps to tell */
   /* ns: of good answers until the first token (or the end), and until the end; of failed ones until they failed, before the first token
    * and after it */
@@ -76,10 +78,10 @@ static void look_at_usage(struct rows *rows, const struct row *row) {
 static void look_at_first_gaps(struct rows *rows, const struct row *row) {
   double first = 0, greatest = 0, second = 0, gap, begin = 0, rest = 0;
   size_t n = 0, n_other = 0, place = 0;
-  int64_t before = -1;
+  int64_t before = -1, behind_ns = 0;
   for (size_t i = 0; i < row->n_tokens; i++) {
     if (!row_gap(row, i, &before, &gap)) continue;
-    if (n < FIRST_GAPS && gap > first) first = gap, place = n;
+    if (n < FIRST_GAPS && gap > first) first = gap, place = n, behind_ns = row->tokens[i].at_ns;
     *(n == 0 ? &begin : &rest) += gap;
     n++;
   }
@@ -102,6 +104,10 @@ static void look_at_first_gaps(struct rows *rows, const struct row *row) {
   }
   rows->n_brief += n < GAPS_LEAST && blank;
   rows->n_apart += apart;
+  if (apart) {
+    rows->apart_first_ns += (double)(row->request->first_token_ns - row->request->scheduled_ns);
+    rows->apart_behind_ns += (double)(behind_ns - row->request->scheduled_ns);
+  }
   rows->n_early += apart && blank;
 }
 
@@ -297,6 +303,16 @@ static struct result_check check_length(struct arena *arena, const struct contra
   return check_share(arena, "length", rows->n_short, rows->n_ok, odd_share, "are shorter than was asked for, although ignore_eos was");
 }
 
+/* Honest servers that hand a prompt over make such a gap, too, so that nobody is accused; but when the first token of the model came is not
+ * known then, whether the check was asked for or not. */
+static void doubt_first_token(const struct rows *rows, struct result_precision *p) {
+  if (rows->n_ok < ANSWERS_LEAST || rows->n_apart <= blank_share * rows->n_ok) return;
+  p->first_text_ns = rows->apart_first_ns / rows->n_apart;
+  p->behind_gap_ns = rows->apart_behind_ns / rows->n_apart;
+  for (size_t i = 0; i < p->n_objectives; i++)
+    if (p->objectives[i].metric == METRIC_TIME_TO_FIRST_TOKEN) p->objectives[i].verdict = OBJECTIVE_DOUBTED;
+}
+
 static struct result_check check_first_token(struct arena *arena, const struct contract *contract, const struct rows *rows) {
   if (!contract->workload.stream) return undecided("first_token", "without a stream there is none");
   /* Where the real token's wait is short, no single answer shows it, and all of them together do. */
@@ -442,6 +458,7 @@ enum lynx_status check_verdicts_judge(struct bundle *bundle, struct result *resu
     }
   if (status == LYNX_OK && cached != NULL) status = rows_each(bundle, cached->id, take_row, &caching, error);
   if (status == LYNX_OK && seeded != NULL) status = medians_of(bundle, result, seeded, other, error);
+  if (status == LYNX_OK) doubt_first_token(&rows, p);
   p->checks = arena_alloc(arena, contract->checks.n_items + 1, sizeof *p->checks);
   for (size_t i = 0; i < contract->checks.n_items && status == LYNX_OK && !p->unavailable; i++) {
     const char *name = contract->checks.items[i];

@@ -138,7 +138,7 @@ static void judge_measurement(struct building *b, const struct result *r, const 
                            lag_text(a, sizeof a, p->send_lag.p99), lag_text(c, sizeof c, p->read_lag.p99), instrument_words(b, r, p)));
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
-    if (objective_is_decided(o->verdict) || p->n_counted == 0) continue;
+    if (objective_is_decided(o->verdict) || o->verdict == OBJECTIVE_DOUBTED || p->n_counted == 0) continue;
     refuse(b,
            arena_printf(
                b->arena,
@@ -290,6 +290,12 @@ static void say_figure(struct building *b, const struct result *r, const struct 
     const struct result_objective *o = &p->objectives[i];
     char bound[40];
     (void)buffer_printf(&b->text, "; %s p%g", metric_text(o->metric), 100 * o->quantile);
+    if (o->verdict == OBJECTIVE_DOUBTED) {
+      (void)buffer_printf(&b->text, " not decided: on average %s until the first text, and %s until what follows the first long gap",
+                          number_duration_text(value, sizeof value, p->first_text_ns),
+                          number_duration_text(low, sizeof low, p->behind_gap_ns));
+      continue;
+    }
     double share = objective_instrument_share(p, o);
     if (share > m->instrument_error_at_most)
       (void)buffer_printf(&b->text, " (not stated: the instrument can have raised it by %.2g %%)", 100 * share);
@@ -403,6 +409,7 @@ static void say_rest(struct building *b, const struct result *r, const struct re
 }
 
 static void add_caveats(struct building *b, const struct result *r, const struct result_precision *p) {
+  char first[40], behind[40];
   if (r->contract.method.steady == STEADY_REPORTED)
     caveat(b, "steady state is reported, not required: the contract says so (method.steady)");
   if (!p->certificate.searched) caveat(b, "saturation was not searched: the load is the one that the contract offers");
@@ -427,6 +434,13 @@ static void add_caveats(struct building *b, const struct result *r, const struct
                              p->points[i].rate_per_s, p->points[i].in_system, p->points[i].little));
   if (strstr(p->status, "not stated") != NULL)
     caveat(b, "the precision that executed is not established: the executor does not say, and the flag that asked for it is no evidence");
+  if (p->behind_gap_ns > 0)
+    caveat(b,
+           arena_printf(b->arena,
+                        "when the model's first token came is not decided: most answers begin with a text after %s on average, followed by "
+                        "a gap like no other until %s: a handover makes one, and so does a text that is sent before the model has run",
+                        number_duration_text(first, sizeof first, p->first_text_ns),
+                        number_duration_text(behind, sizeof behind, p->behind_gap_ns)));
   if (p->n_without_usage > 0 && p->has_tokens)
     caveat(b,
            arena_printf(b->arena, "%lld answers gave no usage: their tokens were counted as events, and an event may hold several tokens",
@@ -478,7 +492,8 @@ static void apply_rules(struct building *b, const struct result *r, const struct
   struct claim_rule *rules = b->claim->rules;
   bool whole = p->n_complete >= (size_t)r->contract.method.sessions && p->failure_share <= r->contract.method.failures_at_most,
        bounded = result_throughput(p)->bounded;
-  for (size_t i = 0; i < p->n_objectives; i++) bounded = bounded && objective_is_decided(p->objectives[i].verdict);
+  for (size_t i = 0; i < p->n_objectives; i++)
+    bounded = bounded && (objective_is_decided(p->objectives[i].verdict) || p->objectives[i].verdict == OBJECTIVE_DOUBTED);
   rules[0] = (struct claim_rule){"a speed-up names its base case and absolute figures",
                                  "no speed-up is claimed; `lynxbench compare` prints both sides", RULE_NOT_APPLICABLE};
   rules[1] = (struct claim_rule){"a subset of the data has its reason",

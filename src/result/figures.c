@@ -82,12 +82,13 @@ const char *objective_verdict_text(enum objective_verdict verdict) {
                                       [OBJECTIVE_FAILS] = "fails",
                                       [OBJECTIVE_UNBOUNDED] = "cannot be decided",
                                       [OBJECTIVE_MET] = "met, not with confidence",
-                                      [OBJECTIVE_NOT_MET] = "fails, not with confidence"};
+                                      [OBJECTIVE_NOT_MET] = "fails, not with confidence",
+                                      [OBJECTIVE_DOUBTED] = "not decided"};
   return texts[verdict];
 }
 
 bool objective_is_decided(enum objective_verdict verdict) {
-  return verdict != OBJECTIVE_UNBOUNDED && verdict != OBJECTIVE_NO_VALUES;
+  return verdict != OBJECTIVE_UNBOUNDED && verdict != OBJECTIVE_NO_VALUES && verdict != OBJECTIVE_DOUBTED;
 }
 
 bool result_states(const struct contract *contract, const struct result_latency *latency, int quantile) {

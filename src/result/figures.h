@@ -36,7 +36,8 @@ enum objective_verdict {
   OBJECTIVE_FAILS,     /* the same */
   OBJECTIVE_UNBOUNDED, /* the sample cannot decide it, one way or the other */
   OBJECTIVE_MET,       /* by the estimate only */
-  OBJECTIVE_NOT_MET    /* by the estimate only */
+  OBJECTIVE_NOT_MET,   /* by the estimate only */
+  OBJECTIVE_DOUBTED    /* what was measured may be another time than the one that is meant: see first_text_ns */
 };
 const char *objective_verdict_text(enum objective_verdict verdict);
 /* Can the sample decide it, one way or the other? */
@@ -172,7 +173,10 @@ struct result_precision {
   size_t n_phases;
   double phases_rest_share; /* of the time of answers that tell of phases: what none of them covers */
   const char *token_source; /* by what tokens were counted, in words */
-  bool watched;             /* the server's process, which lynxbench did not start, was seen at the start and at the end */
+  /* Means, where in most answers one of the first gaps is like no other, so that the first text may have been sent before the model had
+   * run: until that text, and until what follows the gap. 0: there is no such doubt. */
+  double first_text_ns, behind_gap_ns;
+  bool watched; /* the server's process, which lynxbench did not start, was seen at the start and at the end */
   int64_t n_without_usage;
   int64_t n_without_tokens; /* good answers of a model that writes, and of them no text came and no usage tells of a token */
   int64_t n_contradicting;  /* whose events told other tokens than their last usage */

@@ -322,9 +322,15 @@ def test_an_unseen_first_token_sent_before_the_model_ran_fails(tmp_path, first):
 @pytest.mark.parametrize("first", one_and_long(SEEN))
 def test_any_first_token_sent_before_the_model_ran_does_not_pass(tmp_path, first):
     with server(early(SEEN[first], stall=0.045 if "stall" in first else 0)) as s:
-        out = run(str(tmp_path), "early", s.server_port, workload=LONGER, regime="{load: constant, rate_per_s: 15}")
+        slo = "[{metric: time_to_first_token, quantile: 0.5, at_most: 100ms}]"
+        regime = "{load: constant, rate_per_s: 15}"
+        out = run(str(tmp_path), "early", s.server_port, workload=LONGER, regime=regime, slo=slo)
     assert check_of(out, "first_token")["verdict"] == "not decided", check_of(out, "first_token")
-    assert re.search("not decided: [a-z_, ]*first_token", lynx("claim", out).stdout)
+    claim = lynx("claim", out).stdout
+    assert re.search("not decided: [a-z_, ]*first_token", claim)
+    first, behind = re.search(r"p50 not decided: on average ([\d.]+) ms until .* and ([\d.]+) ms until", claim).groups()
+    assert float(first) < 30 and 145 < float(behind) < 200, claim
+    assert [o["verdict"] for o in shown(out)["precisions"][0]["objectives"]] == ["not decided"]
 
 
 def test_short_honest_answers_that_begin_with_a_line_end_are_not_accused(tmp_path):
