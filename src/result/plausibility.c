@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json.h"
 #include "load/schedule.h"
 #include "result/arrivals.h"
 #include "result/conditions.h"
@@ -166,6 +167,16 @@ static enum lynx_status take_share(void *context, int64_t session, int64_t at_ns
   return LYNX_OK;
 }
 
+/* What every session ends with: how many threads brought the load, and that they ran as long as it lasted. */
+static bool has_account(const struct result *result, const struct bundle_session *s) {
+  json_t *instrument = json_parse(s->instrument_json, strlen(s->instrument_json), 65536, NULL);
+  double least_ns = result->contract.regime.load == LOAD_OFFLINE ? 1 : 0.9 * (double)(s->warm_up_ns + s->counted_ns);
+  bool good = json_get_double(instrument, "threads", 0) >= 1 && json_get_double(instrument, "wall_ns", 0) >= least_ns &&
+              json_get_double(instrument, "wall_ns", 0) > 0;
+  json_decref(instrument);
+  return good;
+}
+
 enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result, const struct session_list *sessions,
                                     struct lynx_error *error) {
   struct result_plausibility *p = &result->plausibility;
@@ -187,6 +198,7 @@ enum lynx_status plausibility_judge(struct bundle *bundle, struct result *result
                   s->purpose == PURPOSE_ATTRIBUTE || s->purpose == PURPOSE_TRACE || s->purpose == PURPOSE_PERTURB;
     p->n_sessions++;
     p->n_overlapping += s->start_realtime_ns < before_end_ns;
+    p->n_unaccounted += s->end == SESSION_COMPLETE && s->purpose == PURPOSE_MEASURE && !has_account(result, s);
     p->n_before_intent += intended >= 0 && s->start_realtime_ns < intended - step_ns;
     /* It lasted that long at least; a batch that is run offline ends when it is done. */
     if (s->end == SESSION_COMPLETE && result->contract.regime.load != LOAD_OFFLINE)
@@ -216,6 +228,8 @@ const char *plausibility_text(const struct result_plausibility *p, struct arena 
   if (p->n_shares > 0)
     return arena_printf(arena, "%" PRId64 " samples are shares of this machine that there cannot be; the first: %s", p->n_shares,
                         p->first_share);
+  if (p->n_unaccounted > 0)
+    return arena_printf(arena, "in %" PRId64 " sessions the instrument does not account for the time that they lasted", p->n_unaccounted);
   if (p->n_schedules_other > 0)
     return arena_printf(arena,
                         "in %zu sessions the requests are not those of the schedule that the contract and the seed fix: rows are missing, "

@@ -126,7 +126,8 @@ static enum lynx_status read_events(struct reading *r, const struct bundle_reque
 static enum row_problem problem_of(const struct row *row, const struct events_seen *seen) {
   const struct bundle_request *q = row->request;
   if (q->end_ns < 0 || (row->ok && (q->issued_ns < 0 || q->written_ns < 0))) return ROW_NEVER_HAPPENED;
-  if (!in_order(q)) return ROW_OUT_OF_ORDER;
+  bool unsent = q->written_ns < 0 && (q->first_byte_ns >= 0 || q->first_token_ns >= 0 || q->last_token_ns >= 0);
+  if (!in_order(q) || unsent) return ROW_OUT_OF_ORDER;
   if (q->read_lag_ns > q->end_ns - (q->written_ns >= 0 ? q->written_ns : q->scheduled_ns) + clocks_apart_ns) return ROW_LAG_TOO_LONG;
   if (row->ok && ((q->http_status != 0 && q->http_status != 200) || q->output_tokens < -1 || q->prompt_tokens < -1))
     return ROW_NOT_AN_ANSWER;

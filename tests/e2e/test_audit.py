@@ -42,6 +42,9 @@ ALTERED = [
     ("rows", "failed", "UPDATE request SET end_ns = written_ns WHERE id = 3"),
     ("rows", "failed", "UPDATE request SET n_text_events = n_text_events + 1 WHERE id = 3"),
     ("rows", "failed", "UPDATE request SET last_token_ns = last_token_ns - 1 WHERE id = 3"),
+    ("rows", "failed", "UPDATE request SET written_ns = NULL, outcome = 'timed out' WHERE id = 3"),
+    ("rows", "failed", "UPDATE session SET instrument = '{}' WHERE purpose = 'measure'"),
+    ("rows", "failed", "UPDATE session SET instrument = json_set(instrument, '$.wall_ns', 5) WHERE purpose = 'measure'"),
     ("rows", "failed", "DELETE FROM request WHERE id = 9"),  # a slow one, left out of the counted window
     ("rows", "failed", "UPDATE session SET seed = seed + 1000"),
     ("rows", "failed", "UPDATE session SET rate_per_s = rate_per_s / 2"),

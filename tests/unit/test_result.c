@@ -80,7 +80,7 @@ static void make(const char *path, bool with_failure, int64_t late, const char *
                                                    .purpose = PURPOSE_MEASURE,
                                                    .concurrency = 4,
                                                    .executed_json = "{\"executed\":\"f32\",\"status\":\"native\",\"primitive\":\"p\"}",
-                                                   .instrument_json = "{\"cpu_ns\":1,\"wall_ns\":100}"});
+                                                   .instrument_json = "{\"threads\":1,\"cpu_ns\":1,\"wall_ns\":3000000000}"});
     add(b, s, 0, 0, PHASE_WARM_UP, OUTCOME_OK, 20000000, late);
     for (int64_t i = 0; i < 10; i++)
       add(b, s, 1 + i, SECOND + i * 100000000, PHASE_COUNTED, with_failure && i == 3 ? OUTCOME_HTTP_STATUS : OUTCOME_OK,
