@@ -16,7 +16,7 @@ quick=
 failed=0
 
 leave() {
-  for one in run/netns proc dev/pts dev sys .; do umount "$root/$one" 2>/dev/null || true; done
+  for one in run/netns proc dev/pts dev sys; do umount "$root/$one" 2>/dev/null || true; done
   if [ -z "${KEEP:-}" ]; then rm -rf --one-file-system "$root"; else echo "$root is kept"; fi
   trap - EXIT INT TERM
 }
@@ -36,7 +36,6 @@ enter() {
   done
   cp -a /usr/local/share/ca-certificates/. "$root/usr/local/share/ca-certificates/" 2>/dev/null || true
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
-  mount --bind "$root" "$root" # `ip netns exec` wants its root to be a mount
   mount --bind /dev "$root/dev"
   mount --bind /dev/pts "$root/dev/pts" 2>/dev/null || true
   mount -t proc proc "$root/proc"
