@@ -168,7 +168,7 @@ static int refused(const char *tool, const struct server_access *server, const s
 
 /* By what route it answers: completions, else chat; and if it takes ignore_eos. What no answer is refused for is found by the run. */
 static int find_route(const char *tool, const struct server_access *server, bool chat, const json_t *models, struct server_look *ret) {
-  struct answer a, first = {.status = LYNX_IO};
+  struct answer a = {.status = LYNX_IO}, first = a;
   int code = EXIT_HOLDS;
   for (int i = chat ? 2 : 0; i < 4; i++) {
     ret->chat = i >= 2;

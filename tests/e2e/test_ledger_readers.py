@@ -79,7 +79,10 @@ def all_of(folder):
     return found
 
 
-@pytest.mark.parametrize("case", ["alone", "killed", pytest.param("log alone", marks=pytest.mark.long), "journal", "journal beside the link"])
+LONGER = pytest.param("log alone", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("case", ["alone", "killed", LONGER, "journal", "journal beside the link"])
 def test_looking_at_a_ledger_changes_nothing(tmp_path, recorded, bundle, case):
     """Whatever lies beside it, and by whatever link it is named; and no look waits for others."""
     made, env = recorded

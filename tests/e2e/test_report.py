@@ -67,14 +67,16 @@ def test_the_page_is_well_formed_and_needs_nothing_else(run):
     check("@media print" in text and "prefers-color-scheme:dark" in text, "prints, and is dark where wanted")
 
 
-SIX = "{warm_up: 100ms, counted: 500ms, sessions: 6, drain: 2s, instrument_error_at_most: 1, steady: reported, stolen_at_most: 1}"
+SIX = """{warm_up: 100ms, counted: 500ms, sessions: 6, drain: 2s, instrument_error_at_most: 1, steady: reported,
+  stolen_at_most: 1}"""
 
 
 @pytest.mark.parametrize("at_most, holds", [("5s", True), ("1ms", False)])
 def test_what_holds_is_green(d, at_most, holds):
     """At a glance, beside each other precision; and only that."""
     with reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
-        path = contract(f"{d}/c.yaml", port, slo=f"[{{metric: end_to_end, quantile: 0.5, at_most: {at_most}}}]", method=SIX)
+        slo = f"[{{metric: end_to_end, quantile: 0.5, at_most: {at_most}}}]"
+        path = contract(f"{d}/c.yaml", port, slo=slo, method=SIX)
         assert lynx("run", path, "--out", f"{d}/a.lynx", "--quiet").returncode in (0, 4)
     glance = page_of(f"{d}/a.lynx").split("At a glance")[1].split("</table>")[0]
     check_equal("<td class='good'>holds</td>" in glance, holds, glance)

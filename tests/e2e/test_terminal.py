@@ -171,7 +171,12 @@ class Hostile(Handler):
 
 @pytest.mark.parametrize(
     "streams, model",
-    [pytest.param(True, "tiny", marks=pytest.mark.long), (False, "tiny"), (True, "tiny" + CANARY), (False, "tiny" + CANARY)],
+    [
+        pytest.param(True, "tiny", marks=pytest.mark.long),
+        (False, "tiny"),
+        (True, "tiny" + CANARY),
+        (False, "tiny" + CANARY),
+    ],
 )
 def test_no_word_of_a_server_reaches_the_terminal(tmp_path, streams, model):
     import threading

@@ -85,7 +85,8 @@ def test_certificate_holds_the_capacity_of_a_server(tmp_path, kind):
                 f"{kind}{k}",
                 port,
                 slo="[{metric: end_to_end, quantile: 0.9, at_most: 300ms}]",
-                regime="{load: saturation, rate_per_s: 20, to_per_s: 1000, search: {resolution: 0.2, arrivals: constant}}",
+                regime="{load: saturation, rate_per_s: 20, to_per_s: 1000, "
+                "search: {resolution: 0.2, arrivals: constant}}",
                 workload="{model: m, output_tokens: 1, prompts: {count: 8, bytes: 32}}",
                 method=method("500ms", "2s", 2, "3s", "5s"),
             )
@@ -237,7 +238,8 @@ def test_a_server_that_somebody_restarted_supports_no_claim(tmp_path, again):
     port, contexts = free_port(), contextlib.ExitStack()
     with contextlib.ExitStack() as first, contexts:
         first.enter_context(reference("--mode", "metronome", port=port))
-        path = contract(f"{tmp_path}/c.yaml", port, method=method(sessions=3), regime="{load: constant, rate_per_s: 20}")
+        regime = "{load: constant, rate_per_s: 20}"
+        path = contract(f"{tmp_path}/c.yaml", port, method=method(sessions=3), regime=regime)
         with subprocess.Popen([l.LYNX, "run", path, "--out", f"{tmp_path}/c.lynx", "--quiet"]) as process:
             time.sleep(2.5)
             if again:
