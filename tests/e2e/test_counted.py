@@ -27,7 +27,8 @@ def check_of(precision, name):
 
 
 def outcomes(bundle):
-    return set(l.rows(bundle, "SELECT outcome, reason FROM request WHERE phase = 'counted' AND outcome <> 'abandoned, not counted'"))
+    where = "phase = 'counted' AND outcome <> 'abandoned, not counted'"
+    return set(l.rows(bundle, f"SELECT outcome, reason FROM request WHERE {where}"))
 
 
 def running(step, last):
@@ -36,7 +37,8 @@ def running(step, last):
     def answer(handler, n, body):
         s = Stream(handler)
         for i in range(TOKENS):
-            told = {"choices": [{"index": 0, "text": "word "}], "usage": {"prompt_tokens": 1, "completion_tokens": (i + 1) * step}}
+            so_far = {"prompt_tokens": 1, "completion_tokens": (i + 1) * step}
+            told = {"choices": [{"index": 0, "text": "word "}], "usage": so_far}
             handler.wfile.write(b"data: " + json.dumps(told).encode() + b"\n\n")
         s.end(last)
 

@@ -189,7 +189,7 @@ def test_only_the_profilers_that_are_wanted_run(tmp_path, names, sources):
 
 @pytest.mark.long
 def test_more_work_per_token_is_told(plain, tmp_path):
-    """The first's own contract, run again on the slower server with as many requests in flight: a climb may end elsewhere."""
+    """The first's contract again on the slower server, with as many in flight: a climb may end elsewhere."""
     contract, out = plain[2] / "d.yaml", tmp_path / "again.lynx"
     in_flight = l.show(plain[1])["precisions"][0]["climb"]["knee"]
     with l.reference("--shape", "tiny", "--slow", "80ms") as port:
