@@ -134,7 +134,7 @@ struct result_plausibility {
   int64_t n_shares;  /* samples that are shares of this machine, and below 0 or beyond all of it */
   const char *first_share;
   int64_t n_unaccounted; /* complete sessions whose instrument does not say that it ran for as long */
-  const char *missing; /* what every run writes and this one lacks, in words; NULL: nothing */
+  const char *missing;   /* what every run writes and this one lacks, in words; NULL: nothing */
   int64_t n_sessions, n_overlapping, n_before_intent;
   size_t n_schedules_same, n_schedules_other, n_gaps; /* sessions whose requests are those of contract and seed; are not; lack ids */
 };

@@ -44,7 +44,7 @@ ALTERED = [
     ("rows", "failed", "UPDATE request SET last_token_ns = last_token_ns - 1 WHERE id = 3"),
     ("rows", "failed", "UPDATE request SET written_ns = NULL, outcome = 'timed out' WHERE id = 3"),
     ("rows", "failed", "UPDATE session SET instrument = '{}' WHERE purpose = 'measure'"),
-    ("rows", "failed", "UPDATE session SET instrument = json_set(instrument, '$.wall_ns', 5) WHERE purpose = 'measure'"),
+    ("rows", "failed", "UPDATE session SET instrument = json_set(instrument, '$.wall_ns', 5)"),
     ("rows", "failed", "DELETE FROM request WHERE id = 9"),  # a slow one, left out of the counted window
     ("rows", "failed", "UPDATE session SET seed = seed + 1000"),
     ("rows", "failed", "UPDATE session SET rate_per_s = rate_per_s / 2"),
