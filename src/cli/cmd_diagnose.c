@@ -47,15 +47,11 @@ static const struct option_spec options[] = {
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 /* The run, as any other. */
-static int run_contract_at(const struct arguments *arguments, const char *path, const char *out) {
-  struct contract_file file;
+static int run_written(const struct arguments *arguments, const struct contract_file *file, const char *out) {
   struct contract_run r;
-  if (!contract_file_read(path, &file)) return EXIT_WRONG_INPUT;
-  contract_run_init(&r, arguments->option[FLAG_QUIET] != NULL, file.text.data, file.text.length, out);
+  contract_run_init(&r, arguments->option[FLAG_QUIET] != NULL, file->text.data, file->text.length, out);
   r.request.profilers = (struct run_profilers){arguments->option[FLAG_PROFILERS], arguments->option[FLAG_PY_SPY]};
-  int code = contract_run_whole(&r);
-  contract_file_release(&file);
-  return code;
+  return contract_run_whole(&r);
 }
 
 static bool read_in_flight(const char *text) {
@@ -156,8 +152,12 @@ static int run(const struct arguments *arguments) {
                             .leave_server_profiler = arguments->option[FLAG_LEAVE] != NULL,
                             .command = arguments->n_positional > words ? command : NULL};
   for (int i = words; i < arguments->n_positional; i++) command[i - words] = arguments->positional[i];
-  int code = quick_run_write(&quick, out, quick_run_contract(out, path, sizeof path));
-  if (code == EXIT_HOLDS) code = run_contract_at(arguments, path, out);
+  struct contract_file file;
+  int code = quick_run_write(&quick, out, quick_run_contract(out, path, sizeof path), &file);
+  if (code == EXIT_HOLDS) {
+    code = run_written(arguments, &file, out);
+    contract_file_release(&file);
+  }
   if (code != EXIT_HOLDS) return code;
   code = live_pages_write(out, arguments->option[FLAG_JSON] != NULL, arguments->option[FLAG_HTML]);
   complain("%s: the bundle; `lynxbench show`, `claim`, `report`, `attribute` and `diff` take it\n", out);

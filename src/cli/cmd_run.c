@@ -107,7 +107,6 @@ static void print_result(const char *path) {
 static bool prepare(const struct arguments *arguments, const char *contract_path, const char *given_out, struct contract_file *file,
                     struct run_part *part, struct recording *recording) {
   const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};
-  if (!contract_file_read(contract_path, file)) return false;
   contract_file_print_problems(file, contract_path, true, false, stderr);
   if (file->problems.n_errors > 0) complain("lynxbench: %s: %zu errors: nothing was run\n", contract_path, file->problems.n_errors);
   if (arguments->option[FLAG_PROFILERS] != NULL && file->problems.n_errors == 0 && file->contract.method.attribution_sessions == 0)
@@ -127,8 +126,9 @@ static bool prepare(const struct arguments *arguments, const char *contract_path
   return good;
 }
 
-static int run_contract_file(const struct arguments *arguments, const char *contract_path, const char *given_out) {
-  struct contract_file file;
+/* Releases the file. */
+static int run_contract_file(const struct arguments *arguments, const char *contract_path, struct contract_file file,
+                             const char *given_out) {
   struct recording recording;
   struct run_part part;
   char name[200], part_name[4200];
@@ -170,8 +170,9 @@ static int run_url(const struct arguments *arguments) {
                                   .key_variable = arguments->option[FLAG_API_KEY_ENV],
                                   .ca_file = arguments->option[FLAG_CA_FILE],
                                   .chat = arguments->option[FLAG_CHAT] != NULL};
-  int code = quick_run_write(&quick, out, quick_run_contract(out, path, sizeof path));
-  return code == EXIT_HOLDS ? run_contract_file(arguments, path, out) : code;
+  struct contract_file file;
+  int code = quick_run_write(&quick, out, quick_run_contract(out, path, sizeof path), &file);
+  return code == EXIT_HOLDS ? run_contract_file(arguments, path, file, out) : code;
 }
 
 static int run(const struct arguments *arguments) {
@@ -185,7 +186,9 @@ static int run(const struct arguments *arguments) {
           options[of_url[i]].name, arguments->positional[0]);
       return EXIT_WRONG_INPUT;
     }
-  return run_contract_file(arguments, arguments->positional[0], arguments->option[FLAG_OUT]);
+  struct contract_file file;
+  if (!contract_file_read(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
+  return run_contract_file(arguments, arguments->positional[0], file, arguments->option[FLAG_OUT]);
 }
 
 const struct command command_run = {

@@ -24,8 +24,15 @@ static void warn_of_facts(struct contract_file *file, const char *field, const s
 }
 
 bool contract_file_read(const char *path, struct contract_file *ret) {
+  struct buffer text;
   *ret = (struct contract_file){0};
-  if (!read_file(path, CONTRACT_FILE_MAX, &ret->text)) return false;
+  if (!read_file(path, CONTRACT_FILE_MAX, &text)) return false;
+  contract_file_take(text, ret);
+  return true;
+}
+
+void contract_file_take(struct buffer text, struct contract_file *ret) {
+  *ret = (struct contract_file){.text = text};
   (void)contract_parse(ret->text.data, ret->text.length, &ret->arena, &ret->contract, &ret->problems); /* its problems are in the list */
   setup_check(&ret->contract, &ret->problems);
   const char *tokenizer = ret->contract.workload.prompts.tokenizer;
@@ -44,7 +51,6 @@ bool contract_file_read(const char *path, struct contract_file *ret) {
                   "a file that can be, where the contract is run");
   warn_of_facts(ret, "executor.declare", &ret->contract.executor.declare);
   warn_of_facts(ret, "executor.expect", &ret->contract.executor.expect);
-  return true;
 }
 
 void contract_file_print_problems(const struct contract_file *file, const char *path, bool warnings, bool unstated, FILE *to) {

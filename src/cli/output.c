@@ -104,12 +104,30 @@ bool read_file(const char *path, size_t limit, struct buffer *ret) {
   return false;
 }
 
+static const char *folder_of(const char *path, char folder[4200]) {
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(folder, 4200, "%.*s", slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path), slash == NULL ? "." : path);
+  return folder;
+}
+
 /* A device, a pipe or a link is written through, not replaced. */
 static int write_through(const char *path, const char *data, size_t length) {
   int fd = file_open_to_write(path);
   if (fd < 0) return errno;
   int why = file_write_all(fd, data, length) ? 0 : errno;
   return close(fd) != 0 && why == 0 ? errno : why;
+}
+
+/* A link or a pipe is followed where nobody else can have put it there: it and its folder are ours or root's, and others may not write to
+ * the folder, or it is sticky. */
+static bool may_write_through(const char *path, const struct stat *info) {
+  char folder[4200];
+  struct stat place;
+  const uid_t self = geteuid();
+  bool ours = info->st_uid == self || info->st_uid == 0;
+  if (stat(folder_of(path, folder), &place) != 0) return false;
+  return ours && (place.st_uid == self || place.st_uid == 0) &&
+         ((place.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (place.st_mode & S_ISVTX) != 0);
 }
 
 static int keeper = -1;
@@ -122,6 +140,7 @@ int output_to_file(const char *path, const char *data, size_t length, bool is_ne
   struct stat info;
   if (is_new) return file_create_private(path, data, length);
   bool in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  if (in_place && !may_write_through(path, &info)) return EXDEV;
   return in_place ? write_through(path, data, length) : file_replace(path, data, length);
 }
 
@@ -137,7 +156,9 @@ static int hand_over(const char *path, const char *data, size_t length) {
 
 static bool write_file(const char *path, const char *data, size_t length, bool is_new) {
   int why = keeper >= 0 ? hand_over(path, data, length) : output_to_file(path, data, length, is_new);
-  if (why != 0) complain("lynxbench: %s: cannot be written: %s; name another file\n", path, file_error_text(why));
+  if (why != 0)
+    complain("lynxbench: %s: cannot be written: %s; name another file\n", path,
+             why == EXDEV ? "found a link or a pipe in a place where another user can put one" : file_error_text(why));
   return why == 0;
 }
 
@@ -207,12 +228,6 @@ bool color_wanted(FILE *to) {
   if (no != NULL && no[0] != 0) return false;
   if (force != NULL && strcmp(force, "0") != 0) return true;
   return isatty(fileno(to)) && term != NULL && strcmp(term, "dumb") != 0;
-}
-
-static const char *folder_of(const char *path, char folder[4200]) {
-  const char *slash = strrchr(path, '/');
-  (void)snprintf(folder, 4200, "%.*s", slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path), slash == NULL ? "." : path);
-  return folder;
 }
 
 bool output_is_possible(const char *tool, const char *option, const char *path) {

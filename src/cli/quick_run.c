@@ -91,7 +91,7 @@ bool profilers_read(const char *tool, const char *names) {
   return false;
 }
 
-int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path) {
+int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path, struct contract_file *ret) {
   char warm_up[32], counted[32], tokens[16];
   const struct server_access given = {.given = quick->url, .key_variable = quick->key_variable, .ca_file = quick->ca_file};
   struct server_access server;
@@ -125,8 +125,13 @@ int quick_run_write(const struct quick_run *quick, const char *bundle, const cha
     first.steady_reported = true;
   }
   buffer_init(&text, 1 << 20);
-  code = !first_contract_write(&first, quick->tool, &text) ? EXIT_WRONG_INPUT : !write_buffer(path, &text) ? EXIT_CONDITIONS : EXIT_HOLDS;
-  buffer_release(&text);
-  if (code == EXIT_HOLDS) tell_contract(quick, path, look.model, counted);
+  code = !first_contract_write(&first, quick->tool, &text) ? EXIT_WRONG_INPUT
+         : !write_new_output(path, text.data, text.length) ? EXIT_CONDITIONS
+                                                           : EXIT_HOLDS;
+  if (code != EXIT_HOLDS) buffer_release(&text);
+  else {
+    tell_contract(quick, path, look.model, counted);
+    contract_file_take(text, ret);
+  }
   return code;
 }

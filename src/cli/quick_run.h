@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/contract_file.h"
+
 struct quick_run {
   const char *tool;                   /* the command's name */
   const char *url, *duration, *model; /* NULL: a minute; the first model that the server lists */
@@ -26,7 +28,8 @@ bool profilers_read(const char *tool, const char *names);
 /* "out.lynx" -> "out.yaml" */
 const char *quick_run_contract(const char *bundle, char *path, size_t size);
 
-/* Writes the contract to path, for a run whose bundle will be the other. Returns an exit code; what is wrong was reported. */
-int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path);
+/* Writes the contract to path, for a run whose bundle will be the other, and gives it. Returns an exit code; what is wrong was reported, and
+ * the contract is then none. */
+int quick_run_write(const struct quick_run *quick, const char *bundle, const char *path, struct contract_file *ret);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/control.h"
 #include "base/endpoint.h"
 #include "base/json.h"
+#include "base/secret.h"
 #include "cli/output.h"
 #include "measure/setup.h"
 
@@ -64,13 +65,19 @@ struct answer {
   char words[200]; /* the server's own, where it refused, or why there is none */
 };
 
-static void take_words(struct answer *a) {
+/* What a server writes back may hold the key that it was sent. */
+static void take_words(struct answer *a, const char *key) {
   json_t *root = json_parse(a->page.data, a->page.length, PAGE_MAX, NULL), *error = json_object_get(root, "error");
   const char *text = json_is_string(error) ? json_string_value(error) : json_get_text(error, "message", "");
   if (text[0] == 0) text = json_get_text(root, "message", "");
   if (text[0] == 0) text = json_get_text(root, "detail", "");
   if (text[0] == 0 && root == NULL && a->page.data != NULL) text = a->page.data;
-  (void)text_sanitise(a->words, sizeof a->words, text, strnlen(text, sizeof a->words - 1));
+  char *whole = xalloc(strlen(text) + 1, 1); /* masked before it is cut */
+  memcpy(whole, text, strlen(text));
+  if (key != NULL) secret_redact(whole, key);
+  (void)secret_mask(whole);
+  (void)text_sanitise(a->words, sizeof a->words, whole, strnlen(whole, sizeof a->words - 1));
+  free(whole);
   json_decref(root);
 }
 
@@ -90,7 +97,7 @@ static void ask(const struct server_access *server, const char *path, const char
   ret->status = control_fetch(&request, &ret->page, &ret->code, &error);
   ret->took_ns = clock_now(&clock_system) - begun_ns;
   if (ret->status != LYNX_OK) (void)snprintf(ret->words, sizeof ret->words, "%.199s", error.message);
-  else if (ret->code != 200) take_words(ret);
+  else if (ret->code != 200) take_words(ret, server->key);
 }
 
 static void ask_for_tokens(const struct server_access *server, const struct server_look *look, int tokens, struct answer *ret) {
@@ -139,11 +146,23 @@ static const char *likely_variable(void) {
   return "NAME";
 }
 
+/* Wherever such a name went, the key would go: into the contract, the bundle, onto the screen. */
+static bool holds_key(const char *text, const char *key) {
+  size_t n = strlen(text);
+  char *copy = xalloc(n + 1, 1);
+  memcpy(copy, text, n);
+  if (key != NULL) secret_redact(copy, key);
+  bool held = strcmp(secret_mask(copy), text) != 0;
+  free(copy);
+  return held;
+}
+
 /* "a, b, c", of the models that it lists. */
-static void list_models(const json_t *models, struct buffer *ret) {
+static void list_models(const json_t *models, const char *key, struct buffer *ret) {
   char shown[100];
   for (size_t i = 0; i < json_array_size(models) && i < LISTED_MAX; i++) {
     const char *id = json_get_text(json_array_get(models, i), "id", "");
+    if (holds_key(id, key)) continue;
     (void)buffer_printf(ret, "%s%s", ret->length > 0 ? ", " : "", text_sanitise(shown, sizeof shown, id, strlen(id)));
   }
   if (json_array_size(models) > LISTED_MAX) (void)buffer_text(ret, ", ...");
@@ -152,7 +171,7 @@ static void list_models(const json_t *models, struct buffer *ret) {
 static int refused(const char *tool, const struct server_access *server, const struct answer *a, const char *route, const json_t *models) {
   struct buffer listed;
   buffer_init(&listed, 8192);
-  list_models(models, &listed);
+  list_models(models, server->key, &listed);
   complain("lynxbench %s: %s answers with HTTP status %d%s%s%s\n", tool, route, a->code, a->words[0] != 0 ? ": '" : "", a->words,
            a->words[0] != 0 ? "'" : "");
   if (wants_key(a->code) && server->key == NULL)
@@ -226,6 +245,11 @@ int server_look(const char *tool, const struct server_access *server, const char
   else if (ret->model[0] == 0 && a.code != 200) code = refused(tool, server, &a, "/v1/models", NULL);
   else if (ret->model[0] == 0) {
     complain("lynxbench %s: its /v1/models names no model; say which with --model NAME\n", tool);
+    code = EXIT_EXECUTOR;
+  } else if (model == NULL && holds_key(ret->model, server->key)) {
+    complain("lynxbench %s: the model that its /v1/models names holds a key, such as the one that it was sent: nothing of it is "
+             "recorded\nnext: --model NAME, where the server is one to be trusted\n",
+             tool);
     code = EXIT_EXECUTOR;
   } else code = find_route(tool, server, chat, models, ret);
   if (code == EXIT_HOLDS && (ret->ready = find_ready(server, a.code)) == NULL) {

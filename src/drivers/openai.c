@@ -1,5 +1,6 @@
 #include "drivers/openai.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -41,8 +42,23 @@ static bool is_text_path(const struct bytes *path, int depth) {
   return bytes_equal(path[3], "tool_calls") && (bytes_equal(path[depth - 1], "arguments") || bytes_equal(path[depth - 1], "name"));
 }
 
+/* Words by which a server says that it gave the answer up. */
+static bool gave_up(struct bytes reason) {
+  static const char *const words[] = {"abort", "aborted", "cancelled", "canceled", "error", "failed", "timeout"};
+  bool found = false;
+  for (size_t i = 0; i < LYNX_COUNT(words); i++) found = found || bytes_equal(reason, words[i]);
+  return found;
+}
+
+static void take_finish(struct piece *piece, struct bytes reason) {
+  piece->finished = reason.length > 0;
+  if (!gave_up(reason)) return;
+  piece->has_error = true;
+  (void)snprintf(piece->error, sizeof piece->error, "finish_reason: %.*s", (int)reason.length, reason.ptr);
+}
+
 static void take_choice(struct piece *piece, const struct bytes *path, int depth, struct bytes raw) {
-  if (depth == 3 && bytes_equal(path[2], "finish_reason")) piece->finished = raw.length > 0;
+  if (depth == 3 && bytes_equal(path[2], "finish_reason")) take_finish(piece, raw);
   else if (is_text_path(path, depth)) {
     bool reasoning = depth == 4 && !bytes_equal(path[3], "content"), tool = depth > 4;
     if (reasoning && raw.length > 0) piece->has_reasoning = true;

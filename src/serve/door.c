@@ -194,20 +194,30 @@ bool door_is_own_page(struct MHD_Connection *connection) {
 
 enum { SINGLE_HEADERS = 3 };
 
-static enum MHD_Result count_single(void *context, enum MHD_ValueKind kind, const char *key, const char *value) {
+struct headers {
+  int n[SINGLE_HEADERS];
+  bool odd; /* a name or a value that others read as another */
+};
+
+/* RFC 9110, 5.6.2: what a name is made of. A blank before the colon, or a 0 within a value, hides a header from one of two readers. */
+static enum MHD_Result look_at_header(void *context, enum MHD_ValueKind kind, const char *key, size_t key_size, const char *value,
+                                      size_t value_size) {
   static const char *const singles[SINGLE_HEADERS] = {"Host", "Origin", "Content-Length"};
-  int *n = context;
-  (void)kind, (void)value;
-  for (size_t i = 0; i < SINGLE_HEADERS; i++) n[i] += strcasecmp(key, singles[i]) == 0;
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~";
+  struct headers *h = context;
+  (void)kind;
+  h->odd = h->odd || key_size == 0 || strspn(key, letters) != key_size || (value != NULL && memchr(value, 0, value_size) != NULL);
+  for (size_t i = 0; i < value_size && value != NULL; i++) h->odd = h->odd || value[i] == '\r' || value[i] == '\n';
+  for (size_t i = 0; i < SINGLE_HEADERS; i++) h->n[i] += strcasecmp(key, singles[i]) == 0;
   return MHD_YES;
 }
 
-bool door_is_ambiguous(struct MHD_Connection *connection) {
-  int n[SINGLE_HEADERS] = {0};
-  (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_single, n);
-  bool twice = false;
-  for (size_t i = 0; i < SINGLE_HEADERS; i++) twice = twice || n[i] > 1;
-  return twice;
+bool door_is_ambiguous(struct MHD_Connection *connection, const char *version) {
+  struct headers h = {.odd = false};
+  (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at_header, &h);
+  bool wrong = h.odd || (h.n[0] == 0 && strcmp(version, "HTTP/1.0") != 0);
+  for (size_t i = 0; i < SINGLE_HEADERS; i++) wrong = wrong || h.n[i] > 1;
+  return wrong;
 }
 
 const char *door_refuses(const struct door *door, struct MHD_Connection *connection) {
@@ -215,4 +225,16 @@ const char *door_refuses(const struct door *door, struct MHD_Connection *connect
   if (host != NULL && !is_ours(door, host, false)) return "this server does not go by that name: its keeper gives it one by --name";
   if (!door_is_own_page(connection) && (from == NULL || !is_ours(door, from, true))) return "a page of another place may not ask here";
   return NULL;
+}
+
+/* A length of 0 may be what is left of another one: some libmicrohttpd end a value at a 0 byte. What follows is then no second request. */
+enum MHD_Result door_answer(struct MHD_Connection *connection, unsigned code, const char *type, struct MHD_Response *response) {
+  const char *length = header_of(connection, "Content-Length");
+  if (response == NULL) return MHD_NO;
+  (void)MHD_add_response_header(response, "Content-Type", type);
+  (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  if (length != NULL && strspn(length, "0") == strlen(length)) (void)MHD_add_response_header(response, "Connection", "close");
+  enum MHD_Result result = MHD_queue_response(connection, code, response);
+  MHD_destroy_response(response);
+  return result;
 }

@@ -26,10 +26,12 @@ void door_close(struct door *door);                               /* accepts NUL
 void door_connection(void *context, struct MHD_Connection *connection, void **visit, enum MHD_ConnectionNotificationCode what);
 /* The visitor has until then for so many bytes, of a body or an answer; -1: for the next request's head. */
 void door_allow(struct door *door, struct MHD_Connection *connection, int64_t bytes);
-/* A header twice that is only read once: that is two requests to whoever reads the other one. */
-bool door_is_ambiguous(struct MHD_Connection *connection);
+/* A header twice that is only read once, or one that some read and some do not: that is two requests to whoever reads the other one. */
+bool door_is_ambiguous(struct MHD_Connection *connection, const char *version);
 /* No page asks, or one of this server: of the place that the request is for. */
 bool door_is_own_page(struct MHD_Connection *connection);
+/* Sends that, and lets it go; NULL: the connection ends. Every answer goes through it. */
+enum MHD_Result door_answer(struct MHD_Connection *connection, unsigned code, const char *type, struct MHD_Response *response);
 /* NULL, or what is wrong with whom the request is for. */
 const char *door_refuses(const struct door *door, struct MHD_Connection *connection);
 

@@ -73,17 +73,8 @@ static bool is_reading(const char *method) {
   return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 }
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type, struct MHD_Response *response) {
-  if (response == NULL) return MHD_NO;
-  (void)MHD_add_response_header(response, "Content-Type", type);
-  (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  enum MHD_Result result = MHD_queue_response(connection, code, response);
-  MHD_destroy_response(response);
-  return result;
-}
-
 static enum MHD_Result answer_bytes(struct MHD_Connection *connection, unsigned code, const char *type, const struct buffer *bytes) {
-  return answer(
+  return door_answer(
       connection, code, type,
       MHD_create_response_from_buffer(bytes->length, bytes->data != NULL ? bytes->data : (void *)(uintptr_t) "", MHD_RESPMEM_MUST_COPY));
 }
@@ -101,6 +92,15 @@ static enum MHD_Result answer_error(struct MHD_Connection *connection, unsigned 
   return result;
 }
 
+/* What follows on this connection may be the rest of it: nothing more is read. */
+static enum MHD_Result answer_ambiguous(struct MHD_Connection *connection) {
+  static const char words[] =
+      "{\"error\":\"found no Host, two of Host, Origin or Content-Length, or a header that not everybody reads alike\"}";
+  struct MHD_Response *response = MHD_create_response_from_buffer(sizeof words - 1, (void *)(uintptr_t)words, MHD_RESPMEM_PERSISTENT);
+  if (response != NULL) (void)MHD_add_response_header(response, "Connection", "close");
+  return door_answer(connection, MHD_HTTP_BAD_REQUEST, "application/json", response);
+}
+
 static enum MHD_Result answer_failure(struct MHD_Connection *connection, const struct lynx_error *error) {
   unsigned code = error->status == LYNX_NOT_FOUND ? MHD_HTTP_NOT_FOUND
                   : error->status == LYNX_INPUT   ? MHD_HTTP_BAD_REQUEST
@@ -115,7 +115,7 @@ static enum MHD_Result answer_failure(struct MHD_Connection *connection, const s
 static enum MHD_Result answer_reader(const struct log_server *s, struct MHD_Connection *connection, unsigned code, const char *type,
                                      struct MHD_Response *response) {
   if (response != NULL && s->reading.readers != NULL) (void)MHD_add_response_header(response, "Cache-Control", "private");
-  return answer(connection, code, type, response);
+  return door_answer(connection, code, type, response);
 }
 
 static enum MHD_Result give_bytes(const struct log_server *s, struct MHD_Connection *connection, const char *type,
@@ -392,7 +392,7 @@ static enum MHD_Result send_page(struct log_server *s, struct MHD_Connection *co
     return MHD_NO;
   }
   add_page_headers(response, page, s->reading.readers != NULL);
-  return answer(connection, same ? MHD_HTTP_NOT_MODIFIED : page->status, page->type, response);
+  return door_answer(connection, same ? MHD_HTTP_NOT_MODIFIED : page->status, page->type, response);
 }
 
 /* An address with its questions; what a form sends as several is one, with blanks between. */
@@ -583,15 +583,15 @@ static enum MHD_Result begin_looking(struct log_server *s, struct MHD_Connection
 }
 
 /* Its head has come. */
-static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connection, const char *url, const char *method, void **request) {
+static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connection, const char *url, const char *method,
+                             const char *version, void **request) {
   bool looks = is_looking(s, url, method), brings = strcmp(method, "PUT") == 0 && strncmp(url, "blob/", 5) == 0;
   struct named named = {.length = 0};
   const char *wrong = door_refuses(s->door, connection);
   int64_t length = body_length(connection);
   if (wrong == NULL && s->read_only && !is_reading(method) && !looks)
     wrong = "this ledger is only read here: add to the one that it is a copy of";
-  if (door_is_ambiguous(connection))
-    return answer_error(connection, MHD_HTTP_BAD_REQUEST, "found two of Host, Origin or Content-Length; accepted: one of each");
+  if (door_is_ambiguous(connection, version)) return answer_ambiguous(connection);
   if (wrong != NULL) return answer_error(connection, MHD_HTTP_FORBIDDEN, wrong);
   enum MHD_Result answered;
   char shared[URL_MAX];
@@ -618,9 +618,8 @@ static enum MHD_Result begin(struct log_server *s, struct MHD_Connection *connec
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
                               const char *data, size_t *length, void **request) {
   struct log_server *s = context;
-  (void)version;
   url += *url == '/';
-  if (*request == NULL) return begin(s, connection, url, method, request);
+  if (*request == NULL) return begin(s, connection, url, method, version, request);
   if (*length > 0) {
     receive(*request, data, *length);
     *length = 0;

@@ -6,15 +6,9 @@
 #include <strings.h>
 #include <time.h>
 
-static const char cookie_name[] = "lynxbench_reader";
+#include "serve/door.h"
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type, struct MHD_Response *response) {
-  (void)MHD_add_response_header(response, "Content-Type", type);
-  (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  enum MHD_Result result = MHD_queue_response(connection, code, response);
-  MHD_destroy_response(response);
-  return result;
-}
+static const char cookie_name[] = "lynxbench_reader";
 
 /* The site's own files say nothing of the ledger. */
 static bool is_open_to_all(const char *url) {
@@ -87,7 +81,7 @@ static enum MHD_Result give_cookie(const struct reading *r, struct MHD_Connectio
   (void)MHD_add_response_header(response, "Location", place);
   (void)MHD_add_response_header(response, "Cache-Control", "no-store");
   (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-  return answer(connection, MHD_HTTP_SEE_OTHER, "text/plain", response);
+  return door_answer(connection, MHD_HTTP_SEE_OTHER, "text/plain", response);
 }
 
 static enum MHD_Result ask_for_token(struct MHD_Connection *connection) {
@@ -105,7 +99,7 @@ static enum MHD_Result ask_for_token(struct MHD_Connection *connection) {
   (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
   (void)MHD_add_response_header(response, "Cache-Control", "no-store");
   (void)MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'");
-  return answer(connection, MHD_HTTP_UNAUTHORIZED, browser ? "text/html; charset=utf-8" : "application/json", response);
+  return door_answer(connection, MHD_HTTP_UNAUTHORIZED, browser ? "text/html; charset=utf-8" : "application/json", response);
 }
 
 bool reading_stops(const struct reading *r, struct MHD_Connection *connection, const char *url, enum MHD_Result *ret) {

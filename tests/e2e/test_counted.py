@@ -89,6 +89,17 @@ def test_an_error_in_a_stream_is_no_success(tmp_path):
     assert outcomes(out) == {("error in stream", "the engine is dead")}, outcomes(out)
 
 
+def test_an_answer_that_was_given_up_is_no_success(tmp_path):
+    def aborts(handler, n, body):
+        s = Stream(handler)
+        s.text("word ")
+        end = {"choices": [{"index": 0, "text": "", "finish_reason": "abort"}]}
+        handler.wfile.write(b"data: " + json.dumps(end).encode() + b"\n\n" + usage(1) + b"data: [DONE]\n\n")
+
+    out, _ = measured(tmp_path, aborts)
+    assert outcomes(out) == {("error in stream", "finish_reason: abort")}, outcomes(out)
+
+
 def test_two_answers_to_a_request_are_no_more_than_was_asked_for(tmp_path):
     def two(handler, n, body):
         assert body["n"] == 2

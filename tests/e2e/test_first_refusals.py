@@ -1,7 +1,12 @@
 """What a server refuses is told at once: in its own words, with the one option that helps, which then does."""
 
+import base64
 import json
 import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +14,79 @@ import lynx as l
 from made import Stream, server
 from test_tls import proxy, there  # noqa: F401  proxy: a fixture
 
+NOTHING = '{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}'
+SHORT = "{warm_up: 100ms, counted: 300ms, sessions: 2, drain: 1s}"
 COMMANDS = {"run": ["--for", "6s"], "diagnose": ["--for", "30s", "--at-most", "2"], "init": []}
 EACH = [pytest.param(name, marks=[pytest.mark.long] * (name != "run")) for name in COMMANDS]
 KEY = "sk-made-for-this-test"
+
+
+def as_user(user, *words):
+    subprocess.run(["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *map(str, words)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root meets another user's folder so")
+@pytest.mark.parametrize("command", EACH)
+@pytest.mark.parametrize("plant", ["link", "pipe", "file"])
+def test_what_others_put_where_the_contract_goes_is_not_used(tmp_path, command, plant):
+    """In a folder of another user, who plants it while the server is asked: it is not written, and nothing of it is run."""
+    folder, victim = Path(tempfile.mkdtemp(prefix="lynx-other-")), tmp_path / "victim"
+    victim.write_text("dear")
+    os.chmod(folder, 0o755)
+    os.chown(folder, 65534, 65534)
+    end = "c.yaml"
+
+    def plants(handler, n, body):
+        if n == 0:
+            to = folder / end
+            if plant == "link":
+                as_user(65534, "ln", "-s", victim, to)
+            elif plant == "pipe":
+                as_user(65534, "mkfifo", to)
+            else:
+                as_user(65534, "sh", "-c", f"echo planted > {to}")
+        return refuse(handler, 200, "an answer")
+
+    try:
+        with server(plants) as s:
+            words = [command, f"http://127.0.0.1:{s.server_port}", *COMMANDS[command], "--model", "m"]
+            out = folder / (end if command == "init" else "c.lynx")
+            r = l.lynx(*words, "--out", out, *([] if command == "init" else ["--quiet"]))
+        assert r.returncode in (2, 4) and not (folder / "c.lynx").exists(), (r.returncode, r.stderr)
+        assert victim.read_text() == "dear" and (plant != "file" or (folder / end).read_text() == "planted\n"), r.stderr
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root meets another user's folder so")
+def test_a_page_is_not_written_through_anothers_link(tmp_path):
+    """That lies where a page goes by default."""
+    folder, victim = Path(tempfile.mkdtemp(prefix="lynx-other-")), tmp_path / "victim"
+    victim.write_text("dear")
+    os.chmod(folder, 0o755)
+    path = l.contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING, method=SHORT)
+    try:
+        assert l.lynx("run", path, "--out", folder / "x.lynx", "--quiet").returncode == 0
+        os.chown(folder, 65534, 65534)
+        as_user(65534, "ln", "-s", victim, folder / "x.html")
+        r = l.lynx("report", folder / "x.lynx")
+        assert r.returncode != 0 and "x.html" in r.stderr and victim.read_text() == "dear", r.stderr
+        os.symlink(victim, tmp_path / "own.html")
+        r = l.lynx("report", folder / "x.lynx", "--out", tmp_path / "own.html")
+        assert r.returncode == 0 and "<html" in victim.read_text(), "a link of one's own is followed"
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("command", EACH)
+@pytest.mark.parametrize("written", [KEY, KEY.encode().hex(), base64.b64encode(KEY.encode()).decode()])
+def test_a_key_that_is_written_back_is_not_shown(tmp_path, command, written):
+    def echo(handler, n, body):
+        refuse(handler, 400, f"no good: {written}")
+
+    with server(echo) as s:
+        r, contract = asked(tmp_path, s.server_port, command, "--model", "m", "--api-key-env", "A_TOKEN", A_TOKEN=KEY)
+    assert r.returncode == 5 and "no good: *" in r.stderr and written not in r.stderr and not contract.exists(), r.stderr
 
 
 def refuse(handler, code, message):
