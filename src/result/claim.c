@@ -82,6 +82,21 @@ static void judge_tokens(struct building *b, const struct result_precision *p) {
                            (long long)p->n_contradicting, (long long)p->n_ok));
 }
 
+/* What was sent in the warm-up counts in no latency: a server that keeps such requests waiting serves the others at a smaller load. */
+static void judge_slots(struct building *b, const struct result_precision *p) {
+  static const double much = 0.1, most = 0.5;
+  if (p->held_share > most)
+    refuse(b, arena_printf(b->arena,
+                           "requests that were sent in the warm-up held %.0f %% of the slots of the counted windows, and are in no "
+                           "latency: what was counted had a smaller load. Raise method.counted to several times the longest answer",
+                           100 * p->held_share));
+  else if (p->held_share > much)
+    caveat(b, arena_printf(b->arena,
+                           "requests that were sent in the warm-up held %.0f %% of the slots of the counted windows, and are in no "
+                           "latency",
+                           100 * p->held_share));
+}
+
 static void refuse_near(struct building *b, double rate, double ceiling, const char *unit) {
   if (!(ceiling > 0) || !(rate > ceiling / 2)) return;
   refuse(b, arena_printf(
@@ -150,6 +165,7 @@ static void judge_measurement(struct building *b, const struct result *r, const 
   }
   judge_steady(b, r, p);
   judge_tokens(b, p);
+  judge_slots(b, p);
   const char *slowed = conditions_slowed_text(&p->conditions, b->arena);
   if (slowed != NULL)
     refuse(b, arena_printf(b->arena,

@@ -179,6 +179,7 @@ struct result_precision {
   double first_text_ns, behind_gap_ns;
   bool watched; /* the server's process, which lynxbench did not start, was seen at the start and at the end */
   int64_t n_without_usage;
+  double held_share;        /* of a closed loop's slots in the counted windows: by requests of the warm-up, which no latency holds */
   int64_t n_without_tokens; /* good answers of a model that writes, and of them no text came and no usage tells of a token */
   int64_t n_contradicting;  /* whose events told other tokens than their last usage */
   double tokens_per_event;  /* of answers whose usage is known; 1 where each event held one token */

@@ -29,7 +29,8 @@ struct scan {
   size_t at;                                     /* the present session among them */
   struct values punctual[METRIC_COUNT];          /* of all sessions: each value less what we were late by */
   struct values send_lag, read_lag;
-  double lag_ns, life_ns; /* of counted requests that ended well: summed */
+  double held_ns, slots_ns; /* of a closed loop's slots in the counted windows: of requests of the warm-up, and all */
+  double lag_ns, life_ns;   /* of counted requests that ended well: summed */
   double tokens_in_window, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
   int64_t n_done, n_good, n_told, n_with_usage, n_with_prompt_usage;
 };
@@ -90,6 +91,8 @@ static enum lynx_status scan_row(void *context, const struct row *row) {
   struct scan *scan = context;
   bool counted = row->counted && row->request->scheduled_ns >= scan->window_from,
        done = row_done_within(row, scan->window_from, scan->window_to);
+  if (row->warm_up && row->request->end_ns > scan->window_from)
+    scan->held_ns += (double)((row->request->end_ns < scan->window_to ? row->request->end_ns : scan->window_to) - scan->window_from);
   if (row->warm_up) scan->precision->n_warm_up++;
   else if (row->counted && !counted) scan->precision->n_not_steady++;
   else if (!counted) scan->precision->n_tail++;
@@ -348,10 +351,13 @@ enum lynx_status precision_compute(struct bundle *bundle, struct result *result,
     scan.window_from = scan.session->steady.from_ns;
     scan.window_to = scan.session->steady.to_ns;
     if (result->contract.regime.load == LOAD_OFFLINE) scan.window_to += rows[scan.at]->drain_ns; /* it ends with its last answer */
+    if (load_is_closed((enum load_kind)result->contract.regime.load))
+      scan.slots_ns += (double)rows[scan.at]->concurrency * (double)(scan.window_to - scan.window_from);
     status = rows_each(bundle, scan.session->id, scan_row, &scan, error);
     close_session(&scan);
   }
   if (status == LYNX_OK) status = conditions_judge(bundle, p, rows, error);
+  p->held_share = scan.slots_ns > 0 ? scan.held_ns / scan.slots_ns : 0;
   p->engine_cpu_share = wall > 0 ? cpu / wall : NAN;
   close_precision(&scan);
   scan_release(&scan);

@@ -1,6 +1,8 @@
 """What counts as an answer, and as how many tokens: by servers that contradict themselves, or stop halfway."""
 
 import json
+import threading
+import time
 
 import pytest
 
@@ -87,6 +89,26 @@ def test_an_error_in_a_stream_is_no_success(tmp_path):
 
     out, _ = measured(tmp_path, errs)
     assert outcomes(out) == {("error in stream", "the engine is dead")}, outcomes(out)
+
+
+@pytest.mark.parametrize("n_held", [0, 3])
+def test_requests_of_the_warm_up_that_hold_the_slots_are_told(tmp_path, n_held):
+    """They count in no latency, and the one that is left has the server to itself."""
+    free = threading.Semaphore(n_held)
+
+    def holds(handler, n, body):
+        if free.acquire(blocking=False):
+            time.sleep(1.4)
+            free.release()
+        s = Stream(handler)
+        s.text("word ", after=0.01)
+        s.end(TOKENS)
+
+    out, _ = measured(tmp_path, holds, regime="{load: closed, concurrency: 4}")
+    claim = l.lynx("claim", out)
+    assert ("held 7" in claim.stdout and "smaller load" in claim.stdout) == (n_held == 3), claim.stdout
+    assert "of the slots" in claim.stdout or n_held == 0, claim.stdout
+    assert claim.returncode == 1 or n_held == 0, claim.stdout
 
 
 def test_an_answer_that_was_given_up_is_no_success(tmp_path):

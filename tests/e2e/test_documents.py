@@ -58,7 +58,8 @@ class Told(http.server.BaseHTTPRequestHandler):
 
 def contract_of(folder, port):
     """The page's contract.yaml: of the server that is there, in a second."""
-    method = "{warm_up: 100ms, counted: 500ms, sessions: 2, drain: 2s, steady: reported, stolen_at_most: 1}"
+    method = "{warm_up: 100ms, counted: 500ms, sessions: 2, drain: 2s, steady: reported, stolen_at_most: 1, "
+    method += "instrument_error_at_most: 1}"
     l.contract(
         str(folder / "contract.yaml"),
         port,
