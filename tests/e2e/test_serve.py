@@ -567,7 +567,8 @@ def test_a_crowd_keeps_nobody_out(teams, blob, slow):
 )
 def test_whom_a_request_is_for_is_said_once_and_whole(teams, head, code):
     with socket.create_connection(("127.0.0.1", teams.server.port), timeout=20) as s:
-        s.sendall(f"POST /add HTTP/1.1\r\n{head}\r\n\r\n{{}}xyzGET /checkpoint HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        second = "GET /checkpoint HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        s.sendall(f"POST /add HTTP/1.1\r\n{head}\r\n\r\n{{}}xyz{second}".encode())
         answer = b""
         while code == "400" and (more := s.recv(4096)):  # the rest of it is no second request
             answer += more
