@@ -650,7 +650,7 @@ def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, bystander
         "TARGET_PID": str(bystander.pid),
         "TARGET_NEW": f"{tmp_path}/new",
         "TARGET_OLD": f"{tmp_path}/old",
-        "XDG_STATE_HOME": f"{tmp_path}/state",  # its user's own, which is read before: what a run beside this one perturbs
+        "XDG_STATE_HOME": f"{tmp_path}/state",  # read before: what a run beside this one perturbs
     }
     r = l.lynx(command, *files, env=env)
     assert bystander.poll() is None, "another process was ended"
