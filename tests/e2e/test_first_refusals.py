@@ -29,7 +29,7 @@ def as_user(user, *words):
 @pytest.mark.parametrize("command", EACH)
 @pytest.mark.parametrize("plant", ["link", "pipe", "file"])
 def test_what_others_put_where_the_contract_goes_is_not_used(tmp_path, command, plant):
-    """In another user's folder, who plants it while the server is asked: it is not written, and nothing of it is run."""
+    """In a folder of theirs, while the server is asked: it is not written, and nothing of it is run."""
     folder, victim = Path(tempfile.mkdtemp(prefix="lynx-other-")), tmp_path / "victim"
     victim.write_text("dear")
     os.chmod(folder, 0o755)
