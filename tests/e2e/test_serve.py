@@ -535,13 +535,11 @@ def test_a_crowd_keeps_nobody_out(teams, blob, slow):
                 crowd.append(s)
                 s.connect(("127.0.0.1", teams.server.port))
                 s.sendall(head)
-        began = time.monotonic()
-        for _ in range(5):
+        for _ in range(5):  # who had to wait for a place would wait for a head's ten seconds
+            began = time.monotonic()
             check_equal(teams.server.ask("GET", "/checkpoint", source=("127.0.2.9", 0))[0], 200, "a newcomer")
-        check(
-            time.monotonic() - began < 8,
-            f"five answers took {time.monotonic() - began:.1f} s; a head is waited for 10 s",
-        )
+            took = time.monotonic() - began
+            check(took < 9, f"an answer took {took:.1f} s; a head is waited for 10 s")
     finally:
         for s in crowd:
             s.close()
