@@ -68,7 +68,7 @@ def perturbed(tmp_path_factory):
     def run(k):
         out = folder / f"p{k}.lynx"
         with l.reference("--shape", "tiny") as port:
-            r = l.lynx("perturb", contract(folder, port), "--for", "20s", *only, "--out", out)
+            r = l.lynx("perturb", contract(folder, port), "--for", "32s", *only, "--out", out)
         assert r.returncode in (0, 3), r.stderr
         return r, out, folder
 
