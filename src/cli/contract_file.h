@@ -15,7 +15,7 @@ struct contract_file {
 
 /* False if the file cannot be read (told already). A contract with errors is read as far as it goes. */
 bool contract_file_read(const char *path, struct contract_file *ret);
-/* The same of a text that is at hand: what was just written is not read again by its name, under which others may have put something else. */
+/* The same from memory: what was just written is not read again by its name, under which others may have put something else. */
 void contract_file_take(struct buffer text, struct contract_file *ret);
 /* Every problem of the kinds wanted, one line each: FILE:LINE: field: found ..., accepted: ... */
 void contract_file_print_problems(const struct contract_file *file, const char *path, bool warnings, bool unstated, FILE *to);

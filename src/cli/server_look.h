@@ -31,7 +31,7 @@ bool server_is_url(const char *text);
 /* Fills in url and key. */
 bool server_access_read(const char *tool, const struct server_access *given, struct server_access *ret);
 
-/* model NULL: it is asked. It is asked for one token, too: what a run would be refused for is told now, in its own words, with what helps.
+/* model NULL: it is asked. It is asked for one token, too: what a run would be refused for is reported now, in its own words, with what helps.
  * An exit code. */
 int server_look(const char *tool, const struct server_access *server, const char *model, bool chat, struct server_look *ret);
 

@@ -79,7 +79,7 @@ static void visit(void *context, const struct bytes *path, int depth, enum json_
   } else if (bytes_equal(path[0], "error")) {
     if (kind != JSON_SCAN_NULL) take_error(piece, path, depth, kind, raw);
   } else if (depth == 1 && bytes_equal(path[0], "object") && kind == JSON_SCAN_STRING && bytes_equal(raw, "error")) {
-    piece->has_error = true; /* an error that stands in no member of its own: {"object": "error", "message": "..."} */
+    piece->has_error = true; /* an error without a member "error": {"object": "error", "message": "..."} */
   } else if (depth == 1 && bytes_equal(path[0], "message") && kind == JSON_SCAN_STRING) {
     if (piece->error[0] == 0) text_sanitise(piece->error, sizeof piece->error, raw.ptr, raw.length);
   } else if (bytes_equal(path[0], "timings")) {

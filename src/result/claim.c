@@ -72,7 +72,7 @@ static void judge_tokens(struct building *b, const struct result_precision *p) {
   static const double odd_share = 0.01;
   if ((double)p->n_without_tokens > odd_share * (double)p->n_ok)
     refuse(b, arena_printf(b->arena,
-                           "%lld of %lld good answers hold no token: neither text came, nor does usage tell of one. Look at what "
+                           "%lld of %lld good answers hold no token: no text came, and usage reports none. Look at what "
                            "the server answers to the contract's prompts",
                            (long long)p->n_without_tokens, (long long)p->n_ok));
   if ((double)p->n_contradicting > odd_share * (double)p->n_ok)

@@ -180,7 +180,7 @@ struct result_precision {
   bool watched; /* the server's process, which lynxbench did not start, was seen at the start and at the end */
   int64_t n_without_usage;
   double held_share;        /* of a closed loop's slots in the counted windows: by requests of the warm-up, which no latency holds */
-  int64_t n_without_tokens; /* good answers of a model that writes, and of them no text came and no usage tells of a token */
+  int64_t n_without_tokens; /* good answers of a model that writes, and of them no text came and usage reports no token */
   int64_t n_contradicting;  /* whose events told other tokens than their last usage */
   double tokens_per_event;  /* of answers whose usage is known; 1 where each event held one token */
   double mean_prompt_tokens, mean_output_tokens;

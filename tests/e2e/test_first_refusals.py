@@ -1,4 +1,4 @@
-"""What a server refuses is told at once: in its own words, with the one option that helps, which then does."""
+"""What a server refuses is shown at once: in its own words, with the one option that helps, which then does."""
 
 import base64
 import json
