@@ -40,13 +40,27 @@ enum lynx_status sidecar_refuse_journal(const char *path, struct lynx_error *err
                    name);
 }
 
+/* Whether SQLite could find a page in it. Source: «Database File Format», 4.1 (the WAL's header) */
+static bool holds_pages(const char *name, off_t length) {
+  enum { HEADER = 32, MAGIC = 4 };
+  static const unsigned char magic[MAGIC] = {0x37, 0x7f, 0x06, 0x82}; /* the last bit: the order of bytes in its sums */
+  unsigned char begin[MAGIC];
+  if (length <= HEADER) return false;
+  int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  bool known = fd >= 0 && pread(fd, begin, sizeof begin, 0) == (ssize_t)sizeof begin;
+  if (fd >= 0) (void)close(fd);
+  if (known) begin[MAGIC - 1] &= 0xfe;
+  return !known || memcmp(begin, magic, sizeof begin) == 0;
+}
+
 enum sidecar_log sidecar_log_of(const char *path) {
-  char name[PATH_MAX + 8];
-  struct stat info;
-  bool log = is_beside(path, "-wal", name, &info), plain = log && S_ISREG(info.st_mode), empty = plain && info.st_size == 0;
-  bool index = is_beside(path, "-shm", name, &info) && S_ISREG(info.st_mode);
-  if (plain && index) return SIDECAR_LOG_SHARED;
-  return log && !empty ? SIDECAR_LOG_ALONE : SIDECAR_LOG_NONE;
+  char log[PATH_MAX + 8], name[PATH_MAX + 8];
+  struct stat info, of_index;
+  if (!is_beside(path, "-wal", log, &info)) return SIDECAR_LOG_NONE;
+  if (!S_ISREG(info.st_mode)) return SIDECAR_LOG_STRANGE;
+  if (!holds_pages(log, info.st_size)) return SIDECAR_LOG_NONE;
+  bool index = is_beside(path, "-shm", name, &of_index) && S_ISREG(of_index.st_mode);
+  return index ? SIDECAR_LOG_SHARED : SIDECAR_LOG_ALONE;
 }
 
 void sidecar_uri(const char *path, const char *query, char *ret, size_t size) {

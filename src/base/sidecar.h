@@ -15,11 +15,12 @@ enum lynx_status sidecar_refuse_all(const char *path, const char *next, struct l
 enum lynx_status sidecar_refuse_journal(const char *path, struct lynx_error *error) LYNX_MUST_CHECK;
 /* For who recovers: what is there must be a plain file of this user, and a journal must name no other file. */
 enum lynx_status sidecar_check_own(const char *path, struct lynx_error *error) LYNX_MUST_CHECK;
-/* The log of a database in WAL mode. A reader that must change nothing may read a log that has its index beside it. */
+/* The log of a database in WAL mode. Where nobody writes, its index may be missing or unfinished: a writer was killed. */
 enum sidecar_log {
-  SIDECAR_LOG_NONE,   /* or an empty one */
+  SIDECAR_LOG_NONE,   /* or one that holds nothing: no more than its header, or the header of no log */
   SIDECAR_LOG_SHARED, /* with its index: somebody writes, or was killed while he did */
-  SIDECAR_LOG_ALONE   /* nobody writes; or no plain file */
+  SIDECAR_LOG_ALONE,  /* without its index: nobody writes */
+  SIDECAR_LOG_STRANGE /* no plain file */
 };
 enum sidecar_log sidecar_log_of(const char *path);
 /* The name by which SQLite opens the file with these parameters. "mode=ro&immutable=1": as a file that nobody changes: no lock, no log, no

@@ -50,6 +50,13 @@ static const char *const names[STORE_SPACES] = {"entry", "hash", "mention", "che
 
 extern const struct store_table store_sqlite;
 
+/* How a file is opened. */
+enum way {
+  WAY_SHARED,    /* with the log and its index, as SQLite's writers do; a reader changes neither */
+  WAY_ALONE,     /* by a reader that found no log: as a file that nobody changes */
+  WAY_OWN_INDEX, /* by a reader that found a log that nobody writes: with an index of it in memory */
+};
+
 struct sqlite_store {
   struct store store;
   sqlite3 *db;
@@ -57,9 +64,9 @@ struct sqlite_store {
   bool in_transaction;
   enum store_access access;
   char path[PATH_MAX]; /* without links: what lies beside it is looked for where SQLite does */
-  /* Of a reader that found no writer at work, and holds the file as one that nobody changes. */
-  bool immutable;
-  struct stat seen;
+  enum way way;
+  bool unreadable; /* of a reader: nobody writes, and SQLite does not get through what a killed writer left */
+  struct stat seen, seen_log;
   int folder_fd; /* of the file's folder; -1: none. Who reads the file alone holds a shared lock of it: see checkpoint */
 };
 
@@ -95,23 +102,38 @@ static int open_to_read(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, 
   return plain->xOpen(vfs, name, file, flags | SQLITE_OPEN_READONLY, ret_flags);
 }
 
-static sqlite3_vfs reading;
+/* SQLite takes away the log of an empty file: a reader leaves it. */
+static int delete_nothing(sqlite3_vfs *vfs, const char *name, int sync) {
+  (void)vfs, (void)name, (void)sync;
+  return SQLITE_OK;
+}
+
+static sqlite3_vfs reading, reading_unlocked;
+
+static void make_reading(const char *of, const char *name, sqlite3_vfs *ret) {
+  const sqlite3_vfs *plain = sqlite3_vfs_find(of);
+  lynx_assert(plain != NULL);
+  *ret = *plain;
+  ret->zName = name;
+  ret->xOpen = open_to_read;
+  ret->xDelete = delete_nothing;
+  (void)sqlite3_vfs_register(ret, 0); /* fails only where SQLite could not be set up: opening says so */
+}
 
 static void set_rules(void) {
   sqlite3_vfs *plain = sqlite3_vfs_find("unix");
   lynx_assert(plain != NULL);
   (void)plain->xSetSystemCall(plain, "fchown", (sqlite3_syscall_ptr)give); /* it has that call on every Unix */
-  reading = *plain;
-  reading.zName = "lynxbench-reading";
-  reading.xOpen = open_to_read;
-  (void)sqlite3_vfs_register(&reading, 0); /* fails only where SQLite could not be set up: opening says so */
+  make_reading("unix", "lynxbench-reading", &reading);
+  make_reading("unix-none", "lynxbench-reading-unlocked", &reading_unlocked);
 }
 
-/* The VFS for that access; NULL: SQLite's own. */
-static const char *vfs_for(enum store_access access) {
+/* The VFS for that; NULL: SQLite's own. */
+static const char *vfs_for(enum store_access access, enum way way) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   (void)pthread_once(&once, set_rules);
-  return access == STORE_READ ? reading.zName : NULL;
+  if (access != STORE_READ) return NULL;
+  return way == WAY_OWN_INDEX ? reading_unlocked.zName : reading.zName;
 }
 
 static enum lynx_status execute(struct sqlite_store *s, const char *sql, struct lynx_error *error) {
@@ -235,7 +257,7 @@ static enum lynx_status make_file(const char *path, struct lynx_error *error) {
   if (why != 0) return lynx_fail(error, LYNX_IO, "cannot be created: %s", strerror(why));
   (void)snprintf(s.path, sizeof s.path, "%s", path);
   enum lynx_status status = LYNX_OK;
-  if (sqlite3_open_v2(temporary, &s.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs_for(STORE_CREATE)) != SQLITE_OK)
+  if (sqlite3_open_v2(temporary, &s.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs_for(STORE_CREATE, WAY_SHARED)) != SQLITE_OK)
     status = sql_fail(&s, error, "cannot be opened");
   if (status == LYNX_OK) status = execute(&s, "PRAGMA synchronous=FULL", error);
   if (status == LYNX_OK) status = make_tables(&s, error);
@@ -250,30 +272,40 @@ static enum lynx_status make_file(const char *path, struct lynx_error *error) {
 
 /* --- opening --- */
 
+/* The log that lies beside it; absent: all zero. */
+static void look_at_log(const struct sqlite_store *s, struct stat *ret) {
+  char name[PATH_MAX + 8];
+  (void)snprintf(name, sizeof name, "%s-wal", s->path);
+  if (lstat(name, ret) != 0) *ret = (struct stat){.st_size = 0};
+}
+
 /* How a reader opens it. Beside a ledger that somebody writes to lie its log and the index of that: they are read, with locks and without a
- * change. Where nobody does there is neither, and the file is read as it is: SQLite would make both otherwise, and fold a log that it finds
- * into the file. */
+ * change. Where nobody does, there is no log, and the file is read as it is: SQLite would make one otherwise, and fold a log that it finds
+ * into the file; or a killed writer left one, which is read with an index of our own, and writers add to it meanwhile but take nothing in
+ * (the folder's lock). */
 static enum lynx_status reader_uri(struct sqlite_store *s, char *uri, size_t size, struct lynx_error *error) {
+  static const char *const queries[] = {
+      [WAY_SHARED] = "mode=ro&readonly_shm=1", [WAY_ALONE] = "mode=ro&immutable=1", [WAY_OWN_INDEX] = "mode=ro"};
   const struct timespec look = {.tv_nsec = LOG_LOOK_MS * 1000000L};
-  enum sidecar_log log = SIDECAR_LOG_ALONE;
-  bool held = false;
-  /* Not at once where the last writer is just taking the log in. */
-  for (int waited_ms = 0; (log == SIDECAR_LOG_ALONE || (log == SIDECAR_LOG_NONE && !held)) && waited_ms < LOG_ALONE_MS;
-       waited_ms += LOG_LOOK_MS) {
+  enum sidecar_log log = SIDECAR_LOG_NONE;
+  bool held = false, shared = false;
+  /* Not at once where a writer is just taking the log in. */
+  for (int waited_ms = 0; !held && !shared && log != SIDECAR_LOG_STRANGE && waited_ms < LOG_ALONE_MS; waited_ms += LOG_LOOK_MS) {
     if (waited_ms > 0) (void)nanosleep(&look, NULL);
-    held = held || s->folder_fd < 0 || flock(s->folder_fd, LOCK_SH | LOCK_NB) == 0;
+    held = s->folder_fd < 0 || flock(s->folder_fd, LOCK_SH | LOCK_NB) == 0;
     log = sidecar_log_of(s->path);
+    shared = log == SIDECAR_LOG_SHARED && !s->unreadable;
   }
-  if (log == SIDECAR_LOG_NONE && !held) return lynx_fail(error, LYNX_IO, "its folder is locked by another process all the while");
-  if (log == SIDECAR_LOG_SHARED) (void)flock(s->folder_fd, LOCK_UN);
-  if (log == SIDECAR_LOG_ALONE)
-    return lynx_fail(
-        error, LYNX_INPUT,
-        "found %.200s-wal beside it, and no writer: reading it would change the ledger. Accepted: the file alone. Where the log "
-        "is your own, any command that adds to the ledger takes it in; else look where it comes from, and take it away",
-        s->path);
-  s->immutable = log == SIDECAR_LOG_NONE;
-  sidecar_uri(s->path, s->immutable ? "mode=ro&immutable=1" : "mode=ro&readonly_shm=1", uri, size);
+  if (log == SIDECAR_LOG_STRANGE)
+    return lynx_fail(error, LYNX_INPUT,
+                     "found %.200s-wal beside it, which is no plain file: lynxbench never makes one there. Accepted: none; look where it "
+                     "comes from, and take it away",
+                     s->path);
+  if (!held && !shared) return lynx_fail(error, LYNX_IO, "its folder is locked by another process all the while");
+  if (shared && s->folder_fd >= 0) (void)flock(s->folder_fd, LOCK_UN);
+  s->way = shared ? WAY_SHARED : log == SIDECAR_LOG_NONE ? WAY_ALONE : WAY_OWN_INDEX;
+  sidecar_uri(s->path, queries[s->way], uri, size);
+  look_at_log(s, &s->seen_log);
   return stat(s->path, &s->seen) == 0 ? LYNX_OK : lynx_fail(error, LYNX_IO, "%s", strerror(errno));
 }
 
@@ -298,13 +330,14 @@ static enum lynx_status open_once(struct sqlite_store *s, struct lynx_error *err
   if (status == LYNX_OK && !reads) sidecar_uri(s->path, "mode=rw", uri, sizeof uri);
   if (status != LYNX_OK) return status;
   int flags = (reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-  if (sqlite3_open_v2(uri, &s->db, flags, vfs_for(s->access)) != SQLITE_OK) return sql_fail(s, error, "cannot be opened");
+  if (sqlite3_open_v2(uri, &s->db, flags, vfs_for(s->access, s->way)) != SQLITE_OK) return sql_fail(s, error, "cannot be opened");
   (void)sqlite3_busy_timeout(s->db, reads ? READER_WAIT_MS : WAIT_MS);
   (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   (void)sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 4 * STORE_VALUE_MAX);
   if (!reads) (void)sqlite3_wal_hook(s->db, take_log_in, s);
-  status = check_tables(s, error);
+  if (s->way == WAY_OWN_INDEX) status = execute(s, "PRAGMA locking_mode=EXCLUSIVE", error); /* SQLite's index is in memory then */
+  if (status == LYNX_OK) status = check_tables(s, error);
   if (status == LYNX_OK)
     status = execute(s, reads ? "PRAGMA cell_size_check=ON" : "PRAGMA synchronous=FULL; PRAGMA cell_size_check=ON", error);
   return status == LYNX_OK ? prepare(s, error) : status;
@@ -315,14 +348,17 @@ static enum lynx_status open_once(struct sqlite_store *s, struct lynx_error *err
 static enum lynx_status open_file(struct sqlite_store *s, struct lynx_error *error) {
   const struct timespec look = {.tv_nsec = LOG_LOOK_MS * 1000000L};
   enum lynx_status status = LYNX_IO;
+  s->unreadable = false;
   for (int waited_ms = 0; waited_ms < LOG_ALONE_MS; waited_ms += LOG_LOOK_MS) {
     struct lynx_error own = *error; /* it names the ledger already */
     status = open_once(s, &own);
     int code = s->db != NULL ? sqlite3_errcode(s->db) & 0xff : SQLITE_OK;
-    bool again = status == LYNX_IO && s->access == STORE_READ && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY);
+    bool left = status == LYNX_IO && s->access == STORE_READ && code == SQLITE_PROTOCOL && !s->unreadable;
+    bool again = left || (status == LYNX_IO && s->access == STORE_READ && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY));
     if (status != LYNX_OK && !again) *error = own;
     if (!again) return status;
     close_file(s);
+    s->unreadable = left;
     *error = own;
     (void)nanosleep(&look, NULL);
   }
@@ -352,17 +388,21 @@ static enum lynx_status sqlite_open(const char *address, enum store_access acces
   return status;
 }
 
+static bool is_same(const struct stat *a, const struct stat *b) {
+  return a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 static bool is_as_seen(const struct sqlite_store *s) {
-  struct stat now;
-  return stat(s->path, &now) == 0 && now.st_ino == s->seen.st_ino && now.st_size == s->seen.st_size &&
-         now.st_mtim.tv_sec == s->seen.st_mtim.tv_sec && now.st_mtim.tv_nsec == s->seen.st_mtim.tv_nsec &&
-         sidecar_log_of(s->path) == SIDECAR_LOG_NONE;
+  struct stat now, log;
+  look_at_log(s, &log);
+  return stat(s->path, &now) == 0 && is_same(&now, &s->seen) && is_same(&log, &s->seen_log);
 }
 
 /* What a writer adds lies in its log first: a reader of the file alone begins again with both. */
 static enum lynx_status sqlite_renew(struct store *store, struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
-  if (!s->immutable || s->in_transaction || is_as_seen(s)) return LYNX_OK;
+  if (s->way == WAY_SHARED || s->in_transaction || is_as_seen(s)) return LYNX_OK;
   close_file(s);
   return open_file(s, error);
 }

@@ -1,5 +1,6 @@
 """Who looks at a ledger changes nothing of it, whatever lies beside it and whoever writes meanwhile."""
 
+import fcntl
 import glob
 import itertools
 import os
@@ -54,7 +55,7 @@ def recorded(tmp_path_factory, bundle):
         r = l.lynx(*words, env=env)
         assert r.returncode == 0, r.stderr
     assert sorted(os.listdir(d / "whole")) == ["team.ledger", "team.ledger.key"], "a writer takes its log in"
-    os.remove(f"{ledger}.key")
+    shutil.move(f"{ledger}.key", d / "whole-key")
     shutil.copytree(d / "whole", d / "killed")
     db = sqlite3.connect(d / "killed" / "team.ledger")
     db.execute("PRAGMA journal_mode=WAL")
@@ -67,6 +68,70 @@ def recorded(tmp_path_factory, bundle):
     for end in ("", "-wal", "-shm"):
         shutil.move(d / f"left{end}", d / "killed" / f"team.ledger{end}")
     return d, env
+
+
+def cut_log(path, how):
+    """What a killed writer, or a machine without power, leaves of a log."""
+    with open(path, "r+b") as f:
+        if how == "no header":
+            f.write(bytes(32))
+        elif how == "wrong sum":
+            f.seek(24)
+            f.write(bytes(8))
+        else:
+            f.truncate(how)
+
+
+CUTS = (0, 7, 32, 2000, "no header", "wrong sum")
+
+
+@pytest.mark.parametrize("index", ["index", "no index"])
+@pytest.mark.parametrize("cut", CUTS)
+def test_what_a_killed_writer_left_is_read(tmp_path, recorded, cut, index):
+    """At whatever place it was killed: the entries are there for who only looks, and nothing is changed."""
+    made, env = recorded
+    work = tmp_path / "work"
+    shutil.copytree(made / "killed", work)
+    cut_log(work / "team.ledger-wal", cut)
+    (work / "team.ledger-shm").write_bytes(bytes(32768))
+    if index == "no index":
+        os.remove(work / "team.ledger-shm")
+    before = all_of(work)
+    r = l.lynx("log", "list", work / "team.ledger", env={**env, "XDG_STATE_HOME": str(tmp_path / "state")})
+    assert r.returncode == 0 and len(r.stdout.splitlines()) == 3, r.stderr
+    assert all_of(work) == before
+
+
+@pytest.mark.parametrize("index", ["index", "no index", "index of zeros"])
+def test_entries_of_a_log_that_nobody_writes_are_read(tmp_path, recorded, index):
+    made, env = recorded
+    work = tmp_path / "work"
+    shutil.copytree(made / "whole", work)
+    shutil.copy(made / "whole-key", work / "team.ledger.key")
+    path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
+    env = {**env, "XDG_STATE_HOME": str(tmp_path / "state")}
+    folder = os.open(work, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_SH)  # as a reader does: the writer leaves its log
+    r = l.lynx("sign", path, "--ledger", work / "team.ledger", "--reservation", "left", env=env)
+    os.close(folder)
+    assert r.returncode == 0, r.stderr
+    if index != "index":
+        os.remove(work / "team.ledger-shm")
+    if index == "index of zeros":
+        (work / "team.ledger-shm").write_bytes(bytes(32768))
+    before = all_of(work)
+    for words in (("log", "list"), ("audit",)):
+        r = l.lynx(*words, work / "team.ledger", env=env)
+        assert r.returncode == 0 and ("left" in r.stdout or words == ("audit",)), (r.stdout, r.stderr)
+        assert all_of(work) == before
+
+
+def test_a_log_that_is_a_link_is_refused(tmp_path, recorded):
+    made, env = recorded
+    shutil.copytree(made / "whole", tmp_path / "work")
+    (tmp_path / "work" / "team.ledger-wal").symlink_to(a_file(f"{tmp_path}/victim"))
+    r = l.lynx("log", "list", tmp_path / "work" / "team.ledger", env={**env, "XDG_STATE_HOME": str(tmp_path / "state")})
+    assert r.returncode == 2 and "no plain file" in r.stderr, r.stderr
 
 
 def all_of(folder):
@@ -115,9 +180,8 @@ def test_looking_at_a_ledger_changes_nothing(tmp_path, recorded, bundle, case):
                 r.stderr,
             )
             said = r.stdout + r.stderr
-            if case in ("journal", "log alone"):
-                end = {"journal": "-journal", "log alone": "-wal"}[case]
-                assert r.returncode == 2 and f"team.ledger{end}" in said, (name, r.returncode, said)
+            if case == "journal":
+                assert r.returncode == 2 and "team.ledger-journal" in said, (name, r.returncode, said)
             else:
                 assert r.returncode in (0, 1, 3), (name, r.returncode, said)
 
