@@ -18,7 +18,10 @@ static const struct field_choice environments[] = {
 };
 
 static const struct field_choice metrics[] = {
-    [METRIC_TIME_TO_FIRST_TOKEN] = {"time_to_first_token", "TTFT: from the scheduled time to the first token"},
+    [METRIC_TIME_TO_FIRST_TOKEN] = {"time_to_first_token", "TTFT: from the scheduled time to the first token, reasoning included"},
+    [METRIC_TIME_TO_FIRST_ANSWER_TOKEN] = {"time_to_first_answer_token",
+                                           "TTFAT: to the first token of the answer itself, which a reasoning model begins later"},
+    [METRIC_TIME_TO_FIRST_TOOL_CALL] = {"time_to_first_tool_call", "TTFTC: to the first part of a tool call, of answers that hold one"},
     [METRIC_TIME_PER_OUTPUT_TOKEN] = {"time_per_output_token", "TPOT: (last token - first token) / (tokens - 1), per request"},
     [METRIC_INTER_TOKEN_LATENCY] = {"inter_token_latency", "ITL: every gap between events that carry text, pooled"},
     [METRIC_END_TO_END] = {"end_to_end", "E2E: from the scheduled time to the last byte"},

@@ -286,6 +286,7 @@ static void take_token(struct command_driver *driver, struct worker *w, const st
                                                         .n_tokens = m->n >= 0 && m->n <= UINT32_MAX ? (uint32_t)m->n : 1,
                                                         .n_bytes = n_bytes > 0 ? (uint32_t)n_bytes : 0,
                                                         .carries_text = true,
+                                                        .carries_answer = true,
                                                         .content = m->text});
 }
 
@@ -319,6 +320,7 @@ static void take_done(struct command_driver *driver, struct worker *w, const str
                                                           .n_tokens = 1,
                                                           .n_bytes = n_bytes > 0 ? (uint32_t)n_bytes : 0,
                                                           .carries_text = true,
+                                                          .carries_answer = true,
                                                           .content = m->text});
   } else if (m->output_tokens > 0 && (w->end.flags & ANSWER_TOKENS_TOLD) == 0) { /* tokens, and no text of them */
     w->end.flags |= ANSWER_TOKENS_TOLD;

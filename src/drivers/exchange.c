@@ -167,16 +167,13 @@ enum lynx_status exchange_add(struct exchange *exchange, const struct exchange_p
   return lynx_fail(error, LYNX_LIMIT, "input %zu makes a request of more than %d bytes", exchange->n_requests, EXCHANGE_BODY_MAX);
 }
 
-void exchange_deliver(const struct exchange *exchange, const struct exchange_answer *answer, uint32_t n_tokens, uint32_t n_bytes,
-                      bool carries_text, struct bytes content) {
-  exchange->deliver(exchange->context, &(struct completion){.kind = COMPLETION_EVENT,
-                                                            .slot = answer->slot,
-                                                            .at_ns = answer->at_ns,
-                                                            .read_lag_ns = answer->read_lag_ns,
-                                                            .n_tokens = n_tokens,
-                                                            .n_bytes = n_bytes,
-                                                            .carries_text = carries_text,
-                                                            .content = content});
+void exchange_deliver(const struct exchange *exchange, const struct exchange_answer *answer, const struct completion *event) {
+  struct completion whole = *event;
+  whole.kind = COMPLETION_EVENT;
+  whole.slot = answer->slot;
+  whole.at_ns = answer->at_ns;
+  whole.read_lag_ns = answer->read_lag_ns;
+  exchange->deliver(exchange->context, &whole);
 }
 
 void exchange_add_phase(struct exchange_answer *answer, const char *name, int64_t from_ns, int64_t took_ns) {

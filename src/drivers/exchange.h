@@ -55,8 +55,7 @@ void exchange_cancel(struct exchange *exchange, uint32_t slot);
 void exchange_close(struct exchange *exchange); /* accepts NULL */
 
 /* For readers, from piece and judge: an event of this answer. */
-void exchange_deliver(const struct exchange *exchange, const struct exchange_answer *answer, uint32_t n_tokens, uint32_t n_bytes,
-                      bool carries_text, struct bytes content);
+void exchange_deliver(const struct exchange *exchange, const struct exchange_answer *answer, const struct completion *event);
 /* A phase that the answer tells of; nothing once ANSWER_PHASES are there. */
 void exchange_add_phase(struct exchange_answer *answer, const char *name, int64_t from_ns, int64_t took_ns);
 

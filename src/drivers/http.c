@@ -83,7 +83,13 @@ static void take_piece(struct http_driver *driver, struct exchange_answer *answe
   exchange_add_phase(answer, "prefill", -1, piece->prefill_ns);
   exchange_add_phase(answer, "decode", -1, piece->decode_ns);
   if (piece->carries_text || n_tokens > 0)
-    exchange_deliver(driver->exchange, answer, n_tokens, piece->n_bytes, piece->carries_text, piece->content);
+    exchange_deliver(driver->exchange, answer,
+                     &(struct completion){.n_tokens = n_tokens,
+                                          .n_bytes = piece->n_bytes,
+                                          .carries_text = piece->carries_text,
+                                          .carries_answer = piece->has_answer,
+                                          .carries_tool_call = piece->has_tool_call,
+                                          .content = piece->content});
 }
 
 static bool on_piece(void *context, struct exchange_answer *answer, struct bytes data, const char **ret_reason) {

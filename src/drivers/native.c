@@ -12,6 +12,7 @@ static void take_error(struct piece *piece, struct bytes raw) {
 
 static void take_text(struct piece *piece, struct bytes raw) {
   piece->content = raw;
+  if (raw.length > 0) piece->has_answer = true;
   piece_add_text(piece, raw);
 }
 

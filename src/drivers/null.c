@@ -47,7 +47,8 @@ static void answer(const struct null_driver *driver, uint32_t slot, driver_deliv
                                           .read_lag_ns = -1,
                                           .n_tokens = 1,
                                           .n_bytes = 1,
-                                          .carries_text = true});
+                                          .carries_text = true,
+                                          .carries_answer = true});
   struct answer_end end = {.outcome = OUTCOME_OK, .http_status = 200, .prompt_tokens = 0, .output_tokens = n_tokens};
   deliver(context,
           &(struct completion){.kind = COMPLETION_END, .slot = slot, .at_ns = clock_now(driver->clock), .read_lag_ns = -1, .end = &end});

@@ -57,13 +57,18 @@ static void take_finish(struct piece *piece, struct bytes reason) {
   (void)snprintf(piece->error, sizeof piece->error, "finish_reason: %.*s", (int)reason.length, reason.ptr);
 }
 
+static void take_content(struct piece *piece, struct bytes raw) {
+  piece->content = raw;
+  if (raw.length > 0) piece->has_answer = true;
+}
+
 static void take_choice(struct piece *piece, const struct bytes *path, int depth, struct bytes raw) {
   if (depth == 3 && bytes_equal(path[2], "finish_reason")) take_finish(piece, raw);
   else if (is_text_path(path, depth)) {
     bool reasoning = depth == 4 && !bytes_equal(path[3], "content"), tool = depth > 4;
     if (reasoning && raw.length > 0) piece->has_reasoning = true;
     if (tool && raw.length > 0) piece->has_tool_call = true;
-    if (!reasoning && !tool) piece->content = raw;
+    if (!reasoning && !tool) take_content(piece, raw);
     if (raw.length == 0) piece->has_empty_text = true;
     piece_add_text(piece, raw);
   }
@@ -117,7 +122,7 @@ static void visit_response(void *context, const struct bytes *path, int depth, e
     if (bytes_equal(path[1], "usage") && kind == JSON_SCAN_NUMBER) take_usage(piece, path + 1, depth - 1, raw);
     else if (bytes_equal(path[1], "error") && kind != JSON_SCAN_NULL) take_error(piece, path + 1, depth - 1, kind, raw);
   } else if (depth == 5 && text && bytes_equal(path[0], "output") && bytes_equal(path[2], "content") && bytes_equal(path[4], "text")) {
-    piece->content = raw; /* output / (element) / content / (element) / text of an answer that was not streamed */
+    take_content(piece, raw); /* output / (element) / content / (element) / text of an answer that was not streamed */
     piece_add_text(piece, raw);
   }
 }
@@ -137,7 +142,7 @@ void responses_read(struct piece *ret, const char *data, size_t length) {
   } else if (bytes_equal(event.type, "response.completed") || bytes_equal(event.type, "response.incomplete")) ret->finished = true;
   else if (event.delta.length == 0) return;
   else if (bytes_equal(event.type, "response.output_text.delta")) {
-    ret->content = event.delta;
+    take_content(ret, event.delta);
     piece_add_text(ret, event.delta);
   } else if (bytes_equal(event.type, "response.function_call_arguments.delta")) {
     ret->has_tool_call = true;

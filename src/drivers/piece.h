@@ -11,7 +11,7 @@
 /* What one piece of an answer said. */
 struct piece {
   bool is_json, is_done, carries_text, invalid_utf8, has_error, finished;
-  bool has_reasoning, has_tool_call, is_blank; /* is_blank: nothing of its text can be seen */
+  bool has_reasoning, has_tool_call, has_answer, is_blank; /* is_blank: nothing of its text can be seen */
   bool has_embedding;
   bool has_empty_text;  /* a place for text, and none in it: a token that decodes to nothing */
   struct bytes content; /* the last piece of content, escaped as in the JSON; points into the data */

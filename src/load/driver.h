@@ -71,7 +71,8 @@ struct completion {
   int64_t read_lag_ns; /* at_ns minus the kernel's arrival stamp of the read's last segment; -1: the socket does not tell */
   uint32_t n_tokens;   /* 0: the event carries none that we know of */
   uint32_t n_bytes;
-  bool carries_text;    /* content, reasoning or a tool call that is not empty */
+  bool carries_text;                      /* content, reasoning or a tool call that is not empty */
+  bool carries_answer, carries_tool_call; /* what of it: content; a tool call */
   struct bytes content; /* EVENT, if it carries content: the text as it stands in a JSON string, still escaped; until deliver returns */
   const struct answer_end *end;
 };

@@ -117,6 +117,8 @@ static void deliver(void *context, const struct completion *completion) {
       (void)events_append(&row->events, slot->last_event_ns - row->written_ns, &event);
       slot->last_event_ns = at;
       if (completion->carries_text && row->first_token_ns < 0) row->first_token_ns = at;
+      if (completion->carries_answer && row->first_answer_ns < 0) row->first_answer_ns = at;
+      if (completion->carries_tool_call && row->first_tool_call_ns < 0) row->first_tool_call_ns = at;
       if (completion->carries_text || completion->n_tokens > 0) {
         row->last_token_ns = at;
         atomic_fetch_add_explicit(&engine->plan->progress->n_tokens, completion->n_tokens, memory_order_relaxed);
@@ -163,6 +165,8 @@ static void begin(struct engine *engine, uint32_t index, int64_t id, int64_t sch
               .written_ns = -1,
               .first_byte_ns = -1,
               .first_token_ns = -1,
+              .first_answer_ns = -1,
+              .first_tool_call_ns = -1,
               .last_token_ns = -1,
               .end_ns = -1,
               .prompt_tokens = -1,

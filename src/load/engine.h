@@ -20,7 +20,7 @@ struct request_row {
   enum outcome outcome;
   int http_status;
   size_t input;
-  int64_t scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns,
+  int64_t scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, first_answer_ns, first_tool_call_ns, last_token_ns,
       end_ns;                           /* -1: never happened; issued: handed to the driver */
   int64_t prompt_tokens, output_tokens; /* -1: not said */
   int64_t n_text_events, n_empty_events;

@@ -120,7 +120,11 @@ static void watch_harm(struct session_run *session, const struct request_row *ro
   const struct contract_abort *rule = &contract->where.abort_slo;
   if (!contract_states(contract, "where.abort_slo") || row->outcome == OUTCOME_ABANDONED) return;
   int64_t took = row->end_ns - row->scheduled_ns;
-  if (rule->metric == METRIC_TIME_TO_FIRST_TOKEN && row->first_token_ns >= 0) took = row->first_token_ns - row->scheduled_ns;
+  int64_t first = rule->metric == METRIC_TIME_TO_FIRST_TOKEN          ? row->first_token_ns
+                  : rule->metric == METRIC_TIME_TO_FIRST_ANSWER_TOKEN ? row->first_answer_ns
+                  : rule->metric == METRIC_TIME_TO_FIRST_TOOL_CALL    ? row->first_tool_call_ns
+                                                                      : -1;
+  if (first >= 0) took = first - row->scheduled_ns;
   int bucket = (int)(row->end_ns / 1000000000 % ABORT_BUCKETS);
   session->n_all[bucket]++;
   session->n_bad[bucket] += row->outcome != OUTCOME_OK || took > rule->over_ns;
@@ -198,6 +202,8 @@ static void write_row(struct session_run *session, const struct request_row *row
                              .first_byte_ns = row->first_byte_ns,
                              .first_token_ns = row->first_token_ns,
                              .last_token_ns = row->last_token_ns,
+                             .first_answer_ns = row->first_answer_ns,
+                             .first_tool_call_ns = row->first_tool_call_ns,
                              .end_ns = row->end_ns,
                              .prompt_tokens = row->prompt_tokens,
                              .output_tokens = row->output_tokens,

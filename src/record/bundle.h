@@ -22,7 +22,7 @@
 #include "base/outcome.h"
 #include "base/purpose.h"
 
-enum { BUNDLE_FORMAT = 5, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
+enum { BUNDLE_FORMAT = 6, BUNDLE_FORMAT_LEAST = 5, BUNDLE_REFERENCES = -1 /* the session of reference answers */ };
 
 struct bundle; /* a writer or a reader */
 
@@ -58,6 +58,7 @@ struct bundle_request {
   int64_t http_status, input;
   /* -1: never happened */
   int64_t scheduled_ns, issued_ns, written_ns, first_byte_ns, first_token_ns, last_token_ns, end_ns;
+  int64_t first_answer_ns, first_tool_call_ns; /* text that is no reasoning and no tool call; a tool call's first. Format 5 has neither */
   int64_t prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags;
   const void *events;
   size_t events_length;
@@ -156,6 +157,8 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
                              struct lynx_error *error) LYNX_MUST_CHECK;
 
 /* The value of a meta key, or NULL; lives as long as the bundle. */
+/* Of its file: BUNDLE_FORMAT_LEAST to BUNDLE_FORMAT. */
+int bundle_format(const struct bundle *bundle);
 const char *bundle_meta(struct bundle *bundle, const char *key);
 enum lynx_status bundle_facts(struct bundle *bundle, const char *moment, struct fact_list *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 

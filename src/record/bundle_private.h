@@ -122,11 +122,14 @@ struct bundle_section {
   const struct bundle_column *columns;
   int n_columns, n_key;             /* the key is the first of them */
   const char *conflict, *otherwise; /* what an INSERT does about a row that is there: in its beginning, and at its end */
+  int n_since_6;                    /* of its last columns: files of format 5 have them not */
 };
 
 extern const struct bundle_section bundle_sections[BUNDLE_SECTIONS];
 extern const char bundle_seal_schema[], bundle_section_schema[];
 
+/* How many of its columns a file of that format has. */
+int bundle_n_columns(const struct bundle_section *section, int format);
 /* Where a column's value is in a row. */
 const void *bundle_column_at(const struct bundle_column *column, const void *row);
 
@@ -134,15 +137,16 @@ enum { BUNDLE_SQL = 1600 };
 /* The first n of its names: "session, id". */
 const char *bundle_names(const struct bundle_section *section, int n, char ret[BUNDLE_SQL]);
 /* Its CREATE TABLE, as it must stand in the file. */
-const char *bundle_schema(const struct bundle_section *section, char ret[BUNDLE_SQL]);
+const char *bundle_schema(const struct bundle_section *section, int format, char ret[BUNDLE_SQL]);
 /* Every column, in the order that is hashed, by the key; where: "" or " WHERE ...". */
-const char *bundle_select(const struct bundle_section *section, const char *where, char ret[BUNDLE_SQL]);
-/* A value for every column; conflict and otherwise as in struct bundle_section. */
+const char *bundle_select(const struct bundle_section *section, int format, const char *where, char ret[BUNDLE_SQL]);
+/* A value for every column of this format; conflict and otherwise as in struct bundle_section. */
 const char *bundle_insert(const struct bundle_section *section, const char *conflict, const char *otherwise, char ret[BUNDLE_SQL]);
 
 struct bundle {
   sqlite3 *db;
   char path[512];
+  int format;                            /* of the file */
   sqlite3_stmt *insert[BUNDLE_SECTIONS]; /* writer */
   bool in_transaction;
   struct lynx_error failure; /* writer: the first one */

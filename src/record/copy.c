@@ -21,7 +21,7 @@ static enum lynx_status copy_section(struct bundle *from, struct bundle *to, con
   char sql[BUNDLE_SQL];
   sqlite3_stmt *rows = NULL, *into = NULL;
   enum lynx_status status = LYNX_OK;
-  if (sqlite3_prepare_v2(from->db, bundle_select(section, which, sql), -1, &rows, NULL) != SQLITE_OK)
+  if (sqlite3_prepare_v2(from->db, bundle_select(section, from->format, which, sql), -1, &rows, NULL) != SQLITE_OK)
     status = bundle_sql_fail(from, error, "reading");
   if (status == LYNX_OK && sqlite3_prepare_v2(to->db, bundle_insert(section, "", "", sql), -1, &into, NULL) != SQLITE_OK)
     status = bundle_sql_fail(to, error, "copying");

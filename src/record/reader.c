@@ -45,20 +45,22 @@ static enum lynx_status check_format(struct bundle *bundle, struct lynx_error *e
   if (application != BUNDLE_APPLICATION_ID)
     return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (an SQLite file of something else)");
   if (format == 0) return lynx_fail(error, LYNX_INPUT, "the bundle holds no contract: the run ended while its file was made");
-  if (format != BUNDLE_FORMAT)
-    return lynx_fail(error, LYNX_UNSUPPORTED, "found bundle format %lld, which lynxbench %s reads; accepted: format %d", (long long)format,
-                     format < 3               ? "0.1"
-                     : format < 4             ? "0.2"
-                     : format < BUNDLE_FORMAT ? "0.3"
-                                              : "of a later version",
-                     BUNDLE_FORMAT);
+  if (format < BUNDLE_FORMAT_LEAST || format > BUNDLE_FORMAT)
+    return lynx_fail(error, LYNX_UNSUPPORTED, "found bundle format %lld, which lynxbench %s reads; accepted: formats %d to %d",
+                     (long long)format,
+                     format < 3                     ? "0.1"
+                     : format < 4                   ? "0.2"
+                     : format < BUNDLE_FORMAT_LEAST ? "0.3"
+                                                    : "of a later version",
+                     BUNDLE_FORMAT_LEAST, BUNDLE_FORMAT);
+  bundle->format = (int)format;
   return LYNX_OK;
 }
 
-static bool known_schema(const char *sql) {
+static bool known_schema(const char *sql, int format) {
   char own[BUNDLE_SQL];
   for (int i = 0; i < BUNDLE_SECTIONS; i++)
-    if (strcmp(sql, bundle_schema(&bundle_sections[i], own)) == 0) return true;
+    if (strcmp(sql, bundle_schema(&bundle_sections[i], format, own)) == 0) return true;
   return strcmp(sql, bundle_section_schema) == 0 || strcmp(sql, bundle_seal_schema) == 0;
 }
 
@@ -71,7 +73,7 @@ static enum lynx_status check_schema(struct bundle *bundle, struct lynx_error *e
   bool good = true;
   while ((step = sqlite3_step(row)) == SQLITE_ROW) {
     const char *sql = (const char *)sqlite3_column_text(row, 0);
-    good = good && sql != NULL && known_schema(sql);
+    good = good && sql != NULL && known_schema(sql, bundle->format);
     n++;
   }
   enum lynx_status status = step == SQLITE_DONE ? LYNX_OK : bundle_sql_fail(bundle, error, "cannot be read");
@@ -146,7 +148,7 @@ static enum lynx_status check_seal(struct bundle *bundle, struct bundle_seal_inf
   if (sqlite3_prepare_v2(bundle->db, "SELECT format, ended, why, root FROM seal", -1, &row, NULL) != SQLITE_OK)
     return bundle_sql_fail(bundle, error, "seal");
   char ended[32] = "", why[256] = "";
-  bool good = sqlite3_step(row) == SQLITE_ROW && n_seals == 1 && sqlite3_column_int(row, 0) == BUNDLE_FORMAT &&
+  bool good = sqlite3_step(row) == SQLITE_ROW && n_seals == 1 && sqlite3_column_int(row, 0) == bundle->format &&
               sqlite3_column_bytes(row, 3) == DIGEST_BYTES;
   if (good) {
     (void)snprintf(ended, sizeof ended, "%s", (const char *)sqlite3_column_text(row, 1));
@@ -207,6 +209,10 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
   return LYNX_OK;
 }
 
+int bundle_format(const struct bundle *bundle) {
+  return bundle->format;
+}
+
 /* --- rows --- */
 
 static const char *text_at(sqlite3_stmt *stored, int column) {
@@ -220,7 +226,7 @@ static enum lynx_status unknown_word(const struct bundle *bundle, const char *se
   char id[80], found[80];
   lynx_error_at(error, bundle->path, 0, column);
   return lynx_fail(error, LYNX_INPUT, "%s %s: found '%s'; accepted: a word of bundle format %d (docs/bundle.md)", section,
-                   text_sanitise(id, sizeof id, row, strlen(row)), text_sanitise(found, sizeof found, word, strlen(word)), BUNDLE_FORMAT);
+                   text_sanitise(id, sizeof id, row, strlen(row)), text_sanitise(found, sizeof found, word, strlen(word)), bundle->format);
 }
 
 /* Texts and bytes are SQLite's until the next row. False: a word that is not of its vocabulary. */
@@ -242,6 +248,12 @@ static bool read_column(sqlite3_stmt *stored, int i, const struct bundle_column 
   return false;
 }
 
+/* What files of an older format do not have. */
+static void read_absent(const struct bundle_column *column, union bundle_row *row) {
+  lynx_assert(column->kind == COLUMN_KNOWN);
+  *(int64_t *)(void *)((char *)row + column->offset) = -1;
+}
+
 /* Which rows: all (both NULL), or those whose first column has that value. */
 struct which {
   const int64_t *number;
@@ -256,15 +268,16 @@ static enum lynx_status each_row(struct bundle *bundle, enum bundle_section_inde
   char where[80] = "", sql[BUNDLE_SQL];
   sqlite3_stmt *stored;
   if (which.number != NULL || which.text != NULL) (void)snprintf(where, sizeof where, " WHERE %s = ?1", section->columns[0].name);
-  if (sqlite3_prepare_v2(bundle->db, bundle_select(section, where, sql), -1, &stored, NULL) != SQLITE_OK)
+  if (sqlite3_prepare_v2(bundle->db, bundle_select(section, bundle->format, where, sql), -1, &stored, NULL) != SQLITE_OK)
     return bundle_sql_fail(bundle, error, "cannot be read");
   if (which.number != NULL) (void)sqlite3_bind_int64(stored, 1, *which.number); /* unbound it matches nothing */
   if (which.text != NULL) (void)sqlite3_bind_text(stored, 1, which.text, -1, SQLITE_STATIC);
   enum lynx_status status = LYNX_OK;
-  int step = SQLITE_DONE;
+  int step = SQLITE_DONE, n_columns = bundle_n_columns(section, bundle->format);
   while (status == LYNX_OK && (step = sqlite3_step(stored)) == SQLITE_ROW) {
     union bundle_row row = {0};
-    for (int i = 0; i < section->n_columns && status == LYNX_OK; i++)
+    for (int i = n_columns; i < section->n_columns; i++) read_absent(&section->columns[i], &row);
+    for (int i = 0; i < n_columns && status == LYNX_OK; i++)
       if (!read_column(stored, i, &section->columns[i], &row))
         status = unknown_word(bundle, section->name, text_at(stored, section->n_key - 1), section->columns[i].name, text_at(stored, i),
                               error);

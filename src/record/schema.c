@@ -32,13 +32,13 @@ const char *bundle_names(const struct bundle_section *section, int n, char ret[B
   return ret;
 }
 
-const char *bundle_schema(const struct bundle_section *section, char ret[BUNDLE_SQL]) {
+const char *bundle_schema(const struct bundle_section *section, int format, char ret[BUNDLE_SQL]) {
   static const char *const types[] = {[COLUMN_NUMBER] = "INTEGER", [COLUMN_KNOWN] = "INTEGER", [COLUMN_REAL] = "REAL",
                                       [COLUMN_TEXT] = "TEXT",      [COLUMN_WORD] = "TEXT",     [COLUMN_BYTES] = "BLOB"};
   bool single = section->n_key == 1, numbered = single && section->columns[0].kind != COLUMN_TEXT;
   ret[0] = 0;
   add(ret, "CREATE TABLE %s (", section->name);
-  for (int i = 0; i < section->n_columns; i++) {
+  for (int i = 0; i < bundle_n_columns(section, format); i++) {
     const struct bundle_column *column = &section->columns[i];
     const char *rule = single && i == 0 ? " PRIMARY KEY" : column->kind == COLUMN_KNOWN ? "" : " NOT NULL";
     add(ret, "%s%s %s%s", i > 0 ? ", " : "", column->name, types[column->kind], rule);
@@ -52,10 +52,10 @@ const char *bundle_schema(const struct bundle_section *section, char ret[BUNDLE_
   return ret;
 }
 
-const char *bundle_select(const struct bundle_section *section, const char *where, char ret[BUNDLE_SQL]) {
+const char *bundle_select(const struct bundle_section *section, int format, const char *where, char ret[BUNDLE_SQL]) {
   ret[0] = 0;
   add(ret, "SELECT ");
-  add_names(ret, section, section->n_columns);
+  add_names(ret, section, bundle_n_columns(section, format));
   add(ret, " FROM %s%s ORDER BY ", section->name, where);
   add_names(ret, section, section->n_key);
   return ret;
@@ -140,7 +140,7 @@ enum lynx_status bundle_section_digest(struct bundle *bundle, const struct bundl
                                        uint8_t ret[DIGEST_BYTES], struct lynx_error *error) {
   char sql[BUNDLE_SQL];
   sqlite3_stmt *row;
-  if (sqlite3_prepare_v2(bundle->db, bundle_select(section, "", sql), -1, &row, NULL) != SQLITE_OK)
+  if (sqlite3_prepare_v2(bundle->db, bundle_select(section, bundle->format, "", sql), -1, &row, NULL) != SQLITE_OK)
     return bundle_sql_fail(bundle, error, section->name);
   struct digest digest = {{0}};
   digest_init(&digest);

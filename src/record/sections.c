@@ -93,6 +93,8 @@ static const struct bundle_column request[] = {
     COLUMN("read_lag_ns", KNOWN, bundle_request, read_lag_ns),
     COLUMN("flags", NUMBER, bundle_request, flags),
     BYTES("events", bundle_request, events, events_length),
+    COLUMN("first_answer_ns", KNOWN, bundle_request, first_answer_ns),
+    COLUMN("first_tool_call_ns", KNOWN, bundle_request, first_tool_call_ns),
 };
 static const struct bundle_column phase[] = {
     COLUMN("session", NUMBER, bundle_phase, session), COLUMN("request", NUMBER, bundle_phase, request),
@@ -169,7 +171,7 @@ const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
     [SECTION_INPUT] = {"input", input, LYNX_COUNT(input), 1, refuse, ""},
     [SECTION_FACT] = {"fact", fact, LYNX_COUNT(fact), 3, replace, ""},
     [SECTION_SESSION] = {"session", session, LYNX_COUNT(session), 1, replace, ""},
-    [SECTION_REQUEST] = {"request", request, LYNX_COUNT(request), 2, refuse, ""},
+    [SECTION_REQUEST] = {"request", request, LYNX_COUNT(request), 2, refuse, "", .n_since_6 = 2},
     [SECTION_PHASE] = {"phase", phase, LYNX_COUNT(phase), 3, refuse, ""},
     [SECTION_SAMPLE] = {"sample", sample, LYNX_COUNT(sample), 3, replace, ""},
     [SECTION_ACCURACY] = {"accuracy", accuracy, LYNX_COUNT(accuracy), 3, replace, ""},
@@ -180,6 +182,10 @@ const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
     [SECTION_STACK] = {"stack", stack, LYNX_COUNT(stack), 5, refuse, " ON CONFLICT DO UPDATE SET n = n + excluded.n"},
     [SECTION_BLOCK] = {"block", block, LYNX_COUNT(block), 2, refuse, ""},
 };
+
+int bundle_n_columns(const struct bundle_section *section, int format) {
+  return section->n_columns - (format < 6 ? section->n_since_6 : 0);
+}
 
 const void *bundle_column_at(const struct bundle_column *column, const void *row) {
   return (const char *)row + column->offset;

@@ -35,7 +35,7 @@ static enum lynx_status create_tables(struct bundle *bundle, struct lynx_error *
                  BUNDLE_APPLICATION_ID, BUNDLE_FORMAT);
   enum lynx_status status = bundle_exec(bundle, sql, error);
   for (int i = 0; i < BUNDLE_SECTIONS && status == LYNX_OK; i++)
-    status = bundle_exec(bundle, bundle_schema(&bundle_sections[i], sql), error);
+    status = bundle_exec(bundle, bundle_schema(&bundle_sections[i], BUNDLE_FORMAT, sql), error);
   if (status == LYNX_OK) status = bundle_exec(bundle, bundle_section_schema, error);
   if (status == LYNX_OK) status = bundle_exec(bundle, bundle_seal_schema, error);
   if (status == LYNX_OK) status = bundle_exec(bundle, "COMMIT", error);
@@ -57,6 +57,7 @@ enum lynx_status bundle_create(const char *path, struct bundle **ret, struct lyn
   (void)close(fd); /* nothing was written through it */
   bundle_prepare_sqlite();
   struct bundle *bundle = xalloc(1, sizeof *bundle);
+  bundle->format = BUNDLE_FORMAT;
   (void)snprintf(bundle->path, sizeof bundle->path, "%s", path);
   enum lynx_status status;
   if (sqlite3_open_v2(path, &bundle->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)

@@ -65,7 +65,7 @@ static enum lynx_status gather(struct bundle *bundle, const struct result *resul
   const struct contract_method *m = &result->contract.method;
   int64_t length = m->warm_up_ns + m->counted_ns, bin_ns = length / BINS < 50000000 ? 50000000 : length / BINS;
   *ret = (struct points){
-      .terms = {&result->contract, result->holds_tokens}, .precision = p, .bin_ns = bin_ns, .n_bins = (size_t)(length / bin_ns)};
+      .terms = row_terms_of(bundle, &result->contract), .precision = p, .bin_ns = bin_ns, .n_bins = (size_t)(length / bin_ns)};
   ret->bins = xalloc(ret->n_bins * (p->n_sessions + 1) + 1, sizeof *ret->bins);
   enum lynx_status status = LYNX_OK;
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {

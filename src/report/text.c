@@ -134,8 +134,8 @@ static void put_moments(struct buffer *out, const struct style *s, const struct 
 }
 
 static void put_latencies(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p) {
-  static const char *const names[METRIC_COUNT] = {"TTFT  first token", "TPOT  per output token", "ITL   between tokens",
-                                                  "E2E   end to end"};
+  static const char *const names[METRIC_COUNT] = {"TTFT  first token",      "TTFAT first answer token", "TTFTC first tool call",
+                                                  "TPOT  per output token", "ITL   between tokens",     "E2E   end to end"};
   char head[40], text[56], value[40];
   (void)buffer_printf(out, "  %s%-22s %8s%13s%13s%13s%13s%13s%s\n", s->dim, "latency", "n", "p50", "p90", "p95", "p99", "p99.9", s->plain);
   (void)snprintf(head, sizeof head, "  %g %% interval, from", 100 * r->interval_confidence);

@@ -428,7 +428,7 @@ static enum lynx_status take_latencies(void *context, const struct row *row) {
 
 static enum lynx_status medians_of(struct bundle *bundle, const struct result *result, const struct bundle_session *session, double ret[3],
                                    struct lynx_error *error) {
-  struct medians m = {.terms = {&result->contract, result->holds_tokens}};
+  struct medians m = {.terms = row_terms_of(bundle, &result->contract)};
   enum lynx_status status = rows_each(bundle, session->id, take_latencies, &m, error);
   for (int i = 0; i < 3; i++) {
     quantile_sort(m.values[i].at, m.values[i].n);

@@ -4,7 +4,8 @@
 #include <string.h>
 
 const double result_quantiles[RESULT_QUANTILES] = {0.5, 0.9, 0.95, 0.99, 0.999};
-const enum formula_index metric_formulas[METRIC_COUNT] = {FORMULA_TTFT, FORMULA_TPOT, FORMULA_ITL, FORMULA_E2E};
+const enum formula_index metric_formulas[METRIC_COUNT] = {FORMULA_TTFT, FORMULA_TTFAT, FORMULA_TTFTC,
+                                                          FORMULA_TPOT, FORMULA_ITL,   FORMULA_E2E};
 
 const char *steady_text(enum steady_class class) {
   static const char *const texts[] = {

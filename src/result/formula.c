@@ -4,6 +4,14 @@ const struct formula formulas[FORMULA_COUNT] = {
     [FORMULA_TTFT] =
         {"lynx.ttft.1", "time to first token", "ns",
          "first event that carries text - scheduled time (or first byte written, as the contract says); infinite for a failure"},
+    [FORMULA_TTFAT] =
+        {"lynx.ttfat.1", "time to first answer token", "ns",
+         "first event whose text is neither reasoning nor a tool call - scheduled time (or first byte written); infinite for a "
+         "failure, and for reasoning that no answer followed"},
+    [FORMULA_TTFTC] =
+        {"lynx.ttftc.1", "time to first tool call", "ns",
+         "first event with a part of a tool call - scheduled time (or first byte written), of answers that hold one; infinite "
+         "for a failure"},
     [FORMULA_TPOT] = {"lynx.tpot.1", "time per output token", "ns",
                       "(last token - first token) / (output tokens - 1), per request with at least 2 tokens; infinite for a failure"},
     [FORMULA_ITL] =

@@ -16,6 +16,8 @@ struct formula {
 
 enum formula_index {
   FORMULA_TTFT,
+  FORMULA_TTFAT,
+  FORMULA_TTFTC,
   FORMULA_TPOT,
   FORMULA_ITL,
   FORMULA_E2E,

@@ -126,6 +126,8 @@ static void put_request(struct bundle *bundle, const struct imported *m, size_t 
                                      .written_ns = start,
                                      .first_byte_ns = first,
                                      .first_token_ns = first,
+                                     .first_answer_ns = first,
+                                     .first_tool_call_ns = -1,
                                      .last_token_ns = first >= 0 ? last : -1,
                                      .end_ns = end,
                                      .prompt_tokens = r->prompt_tokens,

@@ -32,7 +32,7 @@ struct scan {
   double held_ns, slots_ns; /* of a closed loop's slots in the counted windows: of requests of the warm-up, and all */
   double lag_ns, life_ns;   /* of counted requests that ended well: summed */
   double tokens_in_window, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
-  int64_t n_done, n_good, n_told, n_with_usage, n_with_prompt_usage;
+  int64_t n_reasoned, n_tool_calls, n_done, n_good, n_told, n_with_usage, n_with_prompt_usage;
 };
 
 static double tokens_after_first(const struct bundle_request *r) {
@@ -55,6 +55,8 @@ static void count_request(struct scan *scan, const struct row *row) {
   else p->n_failed++, scan->session->n_failed++;
   for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
     if ((r->flags >> i & 1) != 0) p->flags[i]++;
+  scan->n_reasoned += (r->flags & ANSWER_REASONING) != 0;
+  scan->n_tool_calls += (r->flags & ANSWER_TOOL_CALL) != 0;
   for (int m = 0; m < METRIC_COUNT; m++) {
     double ns;
     struct objective_values *v = &scan->values[m][scan->at];
@@ -208,13 +210,13 @@ static double instrument_share(const struct scan *scan, int metric, double measu
   return punctual->n > 0 ? 1 - quantile_of(punctual->at, punctual->n, quantile) / measured : 0;
 }
 
-static void close_latency(struct scan *scan, struct objective_values *const *own, int metric) {
+static void close_latency(struct scan *scan, struct objective_values *const *own, size_t n_sessions, int metric) {
   struct result_precision *p = scan->precision;
   struct result_latency *latency = &p->latency[metric];
   double confidence = scan->result->interval_confidence;
   size_t n_all, n_whole;
-  const struct sample **all = objective_samples(own, p->n_sessions, false, &n_all),
-                      **whole = objective_samples(own, p->n_sessions, true, &n_whole);
+  const struct sample **all = objective_samples(own, n_sessions, false, &n_all),
+                      **whole = objective_samples(own, n_sessions, true, &n_whole);
   size_t n = latency->n = samples_count(all, n_all);
   latency->n_infinite = n - samples_up_to(all, n_all, DBL_MAX);
   latency->mean = sessions_mean(whole, n_whole, confidence);
@@ -224,12 +226,22 @@ static void close_latency(struct scan *scan, struct objective_values *const *own
   latency->greatest = n > 0 ? samples_ranked(all, n_all, n) : NAN;
   latency->deviation = samples_deviation(all, n_all);
   for (int q = 0; q < RESULT_QUANTILES && n > 0; q++) {
-    latency->at[q] = objective_quantile(own, p->n_sessions, result_quantiles[q], confidence);
+    latency->at[q] = objective_quantile(own, n_sessions, result_quantiles[q], confidence);
     latency->of_sessions[q] = not_negative(interval_of_sessions(p, quantile_figure, metric, q, confidence));
     latency->instrument_share[q] = instrument_share(scan, metric, latency->at[q].quantile.estimate, result_quantiles[q]);
   }
   free((void *)all);
   free((void *)whole);
+}
+
+/* Whether a latency says anything here: one of the answer where no model reasons is the first token's again, and one of tool calls where
+ * there is none is that of failures. */
+static bool tells(const struct scan *scan, int metric) {
+  const struct contract_slo *slo = scan->result->contract.slo.items;
+  if (metric == METRIC_TIME_TO_FIRST_TOOL_CALL) return scan->n_tool_calls > 0;
+  bool limited = false;
+  for (size_t i = 0; i < scan->result->contract.slo.n_items; i++) limited = limited || slo[i].metric == metric;
+  return metric != METRIC_TIME_TO_FIRST_ANSWER_TOKEN || scan->n_reasoned > 0 || limited;
 }
 
 static void close_latencies(struct scan *scan) {
@@ -242,12 +254,13 @@ static void close_latencies(struct scan *scan) {
   quantile_sort(scan->read_lag.at, scan->read_lag.n);
   for (int m = 0; m < METRIC_COUNT; m++) {
     quantile_sort(scan->punctual[m].at, scan->punctual[m].n);
-    for (size_t i = 0; i < p->n_sessions; i++) own[i] = &scan->values[m][i];
-    close_latency(scan, own, m);
+    size_t n_sessions = tells(scan, m) ? p->n_sessions : 0;
+    for (size_t i = 0; i < n_sessions; i++) own[i] = &scan->values[m][i];
+    close_latency(scan, own, n_sessions, m);
     for (size_t i = 0; i < p->n_objectives; i++) {
       if (slo[i].metric != m) continue;
       struct result_objective *o = &p->objectives[i];
-      objective_judge(&slo[i], own, p->n_sessions, scan->result->interval_confidence, o);
+      objective_judge(&slo[i], own, n_sessions, scan->result->interval_confidence, o);
       const struct values *punctual = &scan->punctual[m];
       o->by_instrument = !o->met && punctual->n > 0 && quantile_of(punctual->at, punctual->n, slo[i].quantile) <= (double)slo[i].at_most_ns;
     }
@@ -328,7 +341,7 @@ static void take_session(struct result *result, struct result_precision *p, cons
 
 enum lynx_status precision_compute(struct bundle *bundle, struct result *result, const struct session_list *sessions, const char *name,
                                    struct result_precision *p, struct lynx_error *error) {
-  struct scan scan = {.result = result, .precision = p, .terms = {&result->contract, result->holds_tokens}};
+  struct scan scan = {.result = result, .precision = p, .terms = row_terms_of(bundle, &result->contract)};
   struct arena *arena = &result->arena;
   double cpu = 0, wall = 0;
   p->name = name;

@@ -13,7 +13,9 @@ static const int64_t time_max_ns = (int64_t)1 << 60; /* 36 years: sums of two su
 struct row_terms row_terms_of(struct bundle *bundle, const struct contract *contract) {
   const char *answers = bundle_meta(bundle, "answers");
   bool tensors = answers != NULL && strcmp(answers, driver_answers_text(ANSWERS_TENSORS)) == 0;
-  return (struct row_terms){.contract = contract, .holds_tokens = !tensors && contract->workload.api != API_EMBEDDINGS};
+  return (struct row_terms){.contract = contract,
+                            .holds_tokens = !tensors && contract->workload.api != API_EMBEDDINGS,
+                            .tells_answer = bundle_format(bundle) > 5};
 }
 
 const char *row_problem_text(enum row_problem problem) {
@@ -58,6 +60,8 @@ static enum lynx_status check_range(const struct reading *r, const struct bundle
                {"first_byte_ns", q->first_byte_ns},
                {"first_token_ns", q->first_token_ns},
                {"last_token_ns", q->last_token_ns},
+               {"first_answer_ns", q->first_answer_ns},
+               {"first_tool_call_ns", q->first_tool_call_ns},
                {"end_ns", q->end_ns},
                {"read_lag_ns", q->read_lag_ns}};
   for (size_t i = 0; i < LYNX_COUNT(times); i++)
@@ -86,7 +90,8 @@ static bool in_order(const struct bundle_request *q) {
 /* When its events came, and those that carry text; -1: none did. */
 struct events_seen {
   int64_t first_ns, last_ns, first_text_ns, last_text_ns, n_texts;
-  double n_tokens; /* by their own counts */
+  bool answer, tool_call; /* there are events with text at the times that the row gives of these */
+  double n_tokens;        /* by their own counts */
 };
 
 /* Its tokens are what its usage says: the counts of its events, told or not, say only when they came. */
@@ -98,7 +103,12 @@ static void spread_tokens(struct reading *r, const struct row *row, double n_cou
 static enum lynx_status read_events(struct reading *r, const struct bundle_request *q, struct row *row, struct events_seen *seen) {
   struct events_reader reader;
   struct answer_event event;
-  *seen = (struct events_seen){-1, -1, -1, -1, 0, 0};
+  *seen = (struct events_seen){.first_ns = -1,
+                               .last_ns = -1,
+                               .first_text_ns = -1,
+                               .last_text_ns = -1,
+                               .answer = q->first_answer_ns < 0,
+                               .tool_call = q->first_tool_call_ns < 0};
   events_begin(&reader, q->events, q->events_length);
   for (int more; (more = events_next(&reader, &event)) != 0;) {
     if (more < 0 || event.at_ns > time_max_ns) return refuse(r, q, "events", "found a blob that is cut, or a time of centuries");
@@ -113,6 +123,8 @@ static enum lynx_status read_events(struct reading *r, const struct bundle_reque
     seen->last_ns = at_ns;
     if (!event.carries_text) continue;
     seen->last_text_ns = at_ns;
+    seen->answer = seen->answer || at_ns == q->first_answer_ns;
+    seen->tool_call = seen->tool_call || at_ns == q->first_tool_call_ns;
     if (seen->n_texts++ == 0) seen->first_text_ns = at_ns;
   }
   if (r->depth == WHOLE) spread_tokens(r, row, seen->n_tokens);
@@ -138,7 +150,8 @@ static enum row_problem problem_of(const struct row *row, const struct events_se
     return ROW_EVENTS_OUTSIDE;
   bool first_known = q->first_token_ns < 0 ? first_text < 0 : q->first_token_ns == first_text || q->first_token_ns == first;
   bool last_known = q->last_token_ns < 0 ? first_text < 0 : q->last_token_ns == last || q->last_token_ns == seen->last_text_ns;
-  return first_known && last_known && q->n_text_events == seen->n_texts ? ROW_POSSIBLE : ROW_TOKENS_ELSEWHERE;
+  return first_known && last_known && seen->answer && seen->tool_call && q->n_text_events == seen->n_texts ? ROW_POSSIBLE
+                                                                                                           : ROW_TOKENS_ELSEWHERE;
 }
 
 static enum lynx_status read_row(void *context, const struct bundle_request *q) {
@@ -177,6 +190,18 @@ enum lynx_status rows_each_judged(struct bundle *bundle, int64_t session, row_vi
 
 /* --- what follows from it --- */
 
+/* Where no reasoning came before it, the answer begins with the first token; whoever waits for an answer that reasoning left no room for
+ * never gets it. */
+static bool answer_latency(const struct row_terms *terms, const struct row *row, int64_t origin, double *ret_ns) {
+  const struct bundle_request *q = row->request;
+  bool reasoned = (q->flags & ANSWER_REASONING) != 0, calls = (q->flags & ANSWER_TOOL_CALL) != 0;
+  bool unfinished = q->outcome == OUTCOME_UNFINISHED;
+  int64_t first = q->first_answer_ns < 0 && !reasoned && !calls ? q->first_token_ns : q->first_answer_ns;
+  if (first < 0 && row->ok && (calls || !terms->tells_answer)) return false;
+  *ret_ns = first >= 0 && (row->ok || unfinished) ? (double)(first - origin) : unfinished ? (double)(q->end_ns - origin) : INFINITY;
+  return true;
+}
+
 bool row_latency(const struct row_terms *terms, enum metric metric, const struct row *row, double *ret_ns) {
   const struct contract *contract = terms->contract;
   const struct bundle_request *q = row->request;
@@ -189,6 +214,14 @@ bool row_latency(const struct row_terms *terms, enum metric metric, const struct
                 : unfinished                                      ? (double)(q->end_ns - origin)
                                                                   : INFINITY;
       return true;
+    case METRIC_TIME_TO_FIRST_ANSWER_TOKEN: return answer_latency(terms, row, origin, ret_ns);
+    case METRIC_TIME_TO_FIRST_TOOL_CALL: {
+      if (row->ok && q->first_tool_call_ns < 0) return false;
+      *ret_ns = q->first_tool_call_ns >= 0 && (row->ok || unfinished) ? (double)(q->first_tool_call_ns - origin)
+                : unfinished                                          ? (double)(q->end_ns - origin)
+                                                                      : INFINITY;
+      return true;
+    }
     case METRIC_TIME_PER_OUTPUT_TOKEN: {
       int64_t tokens = q->output_tokens >= 0 ? q->output_tokens : q->n_text_events;
       if (row->ok && (tokens < 2 || q->first_token_ns < 0 || q->last_token_ns <= q->first_token_ns)) return false;

@@ -20,6 +20,7 @@
 struct row_terms {
   const struct contract *contract;
   bool holds_tokens; /* answers are text in tokens; false of tensors and embeddings */
+  bool tells_answer; /* its rows say when reasoning ended; false of bundles of format 5 */
 };
 
 struct row_terms row_terms_of(struct bundle *bundle, const struct contract *contract);

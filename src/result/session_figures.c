@@ -15,11 +15,15 @@ static const struct session_figure rates[] = {{"output throughput", FORMULA_OUTP
 /* As result_quantiles has them. */
 static const struct session_figure latencies[METRIC_COUNT * RESULT_QUANTILES] = {
     LATENCIES("time to first token", FORMULA_TTFT, METRIC_TIME_TO_FIRST_TOKEN),
+    LATENCIES("time to first answer token", FORMULA_TTFAT, METRIC_TIME_TO_FIRST_ANSWER_TOKEN),
+    LATENCIES("time to first tool call", FORMULA_TTFTC, METRIC_TIME_TO_FIRST_TOOL_CALL),
     LATENCIES("time per output token", FORMULA_TPOT, METRIC_TIME_PER_OUTPUT_TOKEN),
-    LATENCIES("inter-token latency", FORMULA_ITL, METRIC_INTER_TOKEN_LATENCY), LATENCIES("end to end", FORMULA_E2E, METRIC_END_TO_END)};
+    LATENCIES("inter-token latency", FORMULA_ITL, METRIC_INTER_TOKEN_LATENCY),
+    LATENCIES("end to end", FORMULA_E2E, METRIC_END_TO_END)};
 
 /* What is compared whatever the contract limits. */
 static bool is_usual(const struct session_figure *f) {
+  if (f->metric == METRIC_TIME_TO_FIRST_ANSWER_TOKEN || f->metric == METRIC_TIME_TO_FIRST_TOOL_CALL) return false; /* of few models */
   return (f->quantile == P50 && f->metric != METRIC_INTER_TOKEN_LATENCY) ||
          (f->quantile == P99 && (f->metric == METRIC_TIME_TO_FIRST_TOKEN || f->metric == METRIC_END_TO_END));
 }

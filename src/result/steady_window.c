@@ -229,7 +229,7 @@ enum lynx_status steady_window_judge(struct bundle *bundle, struct result *resul
     if (!s->complete) continue;
     last = rows[i];
     if (!is_stationary(contract)) continue;
-    struct session_series series = {.terms = {contract, result->holds_tokens}, .length_ns = rows[i]->warm_up_ns + rows[i]->counted_ns};
+    struct session_series series = {.terms = row_terms_of(bundle, contract), .length_ns = rows[i]->warm_up_ns + rows[i]->counted_ns};
     status = rows_each(bundle, s->id, take_row, &series, error);
     if (status == LYNX_OK) status = bundle_each_sample(bundle, s->id, take_sample, &series, error);
     if (status == LYNX_OK) judge_one(&j, &series, rows[i], &s->steady);

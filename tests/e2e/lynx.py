@@ -236,7 +236,7 @@ BUNDLE_SECTIONS = [
         "request",
         "session, id, phase, outcome, reason, http_status, input, scheduled_ns, issued_ns, written_ns, first_byte_ns, "
         "first_token_ns, last_token_ns, end_ns, prompt_tokens, output_tokens, n_text_events, read_lag_ns, flags, "
-        "events",
+        "events, first_answer_ns, first_tool_call_ns",
         "session, id",
     ),
     ("phase", "session, request, place, name, from_ns, took_ns", "session, request, place"),
@@ -267,6 +267,8 @@ def bundle_digests(db):
         sql = "SELECT salt, digest, withheld FROM section WHERE name = ?"
         salt, digest, withheld = db.execute(sql, (name,)).fetchone()
         h = hashlib.sha256(salt)
+        if db.execute("PRAGMA user_version").fetchone()[0] == 5:
+            columns = columns.removesuffix(", first_answer_ns, first_tool_call_ns")
         for row in db.execute(f"SELECT {columns} FROM {name} ORDER BY {order}"):
             h.update(b"R")
             for v in row:

@@ -210,7 +210,7 @@ def test_nsight_systems(d):
     db.close()
     check_in("no export of Nsight Systems", attribute(f"{d}/other.sqlite", code=2).stderr, "another database")
     check_in(
-        "found bundle format 1, which lynxbench 0.1 reads; accepted: format 5",
+        "found bundle format 1, which lynxbench 0.1 reads; accepted: formats 5 to 6",
         attribute(os.path.join(SOURCE, "tests/fuzz/corpus/bundle/format1"), code=2).stderr,
         "a bundle of another format",
     )

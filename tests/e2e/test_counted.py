@@ -149,5 +149,77 @@ def test_a_few_failures_decide_nothing(tmp_path):
     assert found["verdict"] == "not decided" and "3 failed" in found["text"], found
 
 
+def parts_of_an_answer(*parts):
+    """Deltas of a chat, each after so many seconds: (seconds, {"reasoning_content": ...})."""
+
+    def answer(handler, n, body):
+        s = Stream(handler)
+        for after, delta in parts:
+            time.sleep(after)
+            handler.wfile.write(b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode() + b"\n\n")
+        s.end(len(parts))
+
+    return answer
+
+
+THOUGHT, WORD = {"reasoning_content": "hm "}, {"content": "word "}
+CALL = {"tool_calls": [{"index": 0, "function": {"name": "look", "arguments": "{}"}}]}
+APART_S = 0.08
+
+
+def measured_chat(folder, *parts, slo="[]"):
+    regime = "{load: constant, rate_per_s: 10}"
+    return measured(folder, parts_of_an_answer(*parts), ", api: chat", regime=regime, slo=slo)
+
+
+def p50(precision, metric):
+    return precision["latency"][metric]["quantiles"][0]["estimate"]
+
+
+def first_times(bundle):
+    """What the rows say of those that went well, in seconds from the first token."""
+    columns = "first_answer_ns - first_token_ns, first_tool_call_ns - first_token_ns"
+    return [
+        [None if t is None else t / 1e9 for t in row]
+        for row in l.rows(bundle, f"SELECT {columns} FROM request WHERE phase = 'counted' AND outcome = 'ok'")
+    ]
+
+
+def test_the_answer_of_a_reasoning_model_begins_after_its_reasoning(tmp_path):
+    """Two metrics: who waits for the answer waits longer than for the first token."""
+    limits = [("time_to_first_token", "4s"), ("time_to_first_answer_token", f"{int(APART_S * 500)}ms")]
+    slo = "[" + ", ".join(f"{{metric: {m}, quantile: 0.5, at_most: {t}}}" for m, t in limits) + "]"
+    out, p = measured_chat(tmp_path, (0, THOUGHT), (0, THOUGHT), (APART_S, WORD), (0, WORD), slo=slo)
+    rows = first_times(out)
+    assert rows and all(answer >= APART_S and call is None for answer, call in rows), rows
+    first, answer = (p50(p, m) for m, _ in limits)
+    assert first >= 0 and answer - first >= APART_S * 0.9e9, (first, answer)
+    assert [o["met"] for o in p["objectives"]] == [True, False], p["objectives"]
+    assert p["latency"]["time_to_first_tool_call"]["n"] == 0, "no tool was called"
+    shown = l.lynx("show", out).stdout
+    assert "TTFAT" in shown and "TTFTC" not in shown, shown
+
+
+def test_an_answer_that_reasoning_left_no_room_for_never_begins(tmp_path):
+    out, p = measured_chat(tmp_path, (0, THOUGHT), (0, THOUGHT))
+    assert all(row == [None, None] for row in first_times(out)), first_times(out)
+    found = p["latency"]["time_to_first_answer_token"]
+    assert found["n"] > 0 and found["n_infinite"] == found["n"], found
+
+
+def test_a_tool_call_has_a_first_token_of_its_own(tmp_path):
+    out, p = measured_chat(tmp_path, (0, THOUGHT), (APART_S, CALL))
+    assert all(answer is None and call >= APART_S for answer, call in first_times(out)), first_times(out)
+    first, call = (p50(p, f"time_to_first_{m}") for m in ("token", "tool_call"))
+    assert call - first >= APART_S * 0.9e9, (first, call)
+    assert p["latency"]["time_to_first_answer_token"]["n"] == 0, "it holds no answer"
+
+
+def test_without_reasoning_the_answer_begins_with_the_first_token(tmp_path):
+    out, p = measured_chat(tmp_path, (0, WORD), (0, WORD))
+    assert all(row == [0, None] for row in first_times(out)), first_times(out)
+    assert p["latency"]["time_to_first_answer_token"]["n"] == 0, "it would be the first token's again"
+
+
 if __name__ == "__main__":
     l.main(__file__)

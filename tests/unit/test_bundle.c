@@ -37,6 +37,8 @@ static void write_rows(struct bundle *b) {
                                .written_ns = i * 10 + 2,
                                .first_byte_ns = -1,
                                .first_token_ns = i * 10 + 4,
+                               .first_answer_ns = -1,
+                               .first_tool_call_ns = -1,
                                .last_token_ns = i * 10 + 5,
                                .end_ns = i * 10 + 6,
                                .prompt_tokens = -1,

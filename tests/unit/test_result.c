@@ -41,6 +41,8 @@ static void add(struct bundle *b, int64_t session, int64_t id, int64_t at, enum 
                              .written_ns = written,
                              .first_byte_ns = at + ttft,
                              .first_token_ns = ok ? at + ttft : -1,
+                             .first_answer_ns = -1,
+                             .first_tool_call_ns = -1,
                              .last_token_ns = ok ? at + ttft + 30000000 : -1,
                              .end_ns = at + ttft + 31000000,
                              .prompt_tokens = 7,

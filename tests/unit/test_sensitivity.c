@@ -39,6 +39,8 @@ static void put_requests(struct bundle *b, int64_t *id, int64_t from, int64_t ea
                                                    .written_ns = at,
                                                    .first_byte_ns = silent && in_one_piece ? at + each_ns - 1 : at,
                                                    .first_token_ns = text_ns,
+                                                   .first_answer_ns = -1,
+                                                   .first_tool_call_ns = -1,
                                                    .last_token_ns = text_ns,
                                                    .end_ns = at + each_ns - 1,
                                                    .prompt_tokens = 1,
