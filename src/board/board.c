@@ -498,6 +498,28 @@ const struct history_series *board_headline(const struct board_contract *c) {
   return found;
 }
 
+bool board_value_of(const struct board *board, const struct board_contract *contract, const struct history_series *series,
+                    struct board_value *ret) {
+  const struct history *h = &contract->history;
+  int best = -1;
+  *ret = (struct board_value){.value = NULL};
+  for (size_t i = 0; i < series->n_values; i++) {
+    const struct history_run *of = &h->runs[series->values[i].run];
+    const struct board_run *run = &board->runs[of->from.source];
+    const char *no_claim = of->precision->no_claim;
+    int rank = 2 * !run->verifies + (no_claim == NULL);
+    ret->n_runs += !run->verifies;
+    ret->n_newer += !run->verifies;
+    if (rank < best) continue;
+    best = rank;
+    ret->value = &series->values[i];
+    ret->run = run;
+    ret->no_claim = no_claim;
+    ret->n_newer = 0;
+  }
+  return ret->value != NULL;
+}
+
 void board_release(struct board *b) {
   for (size_t i = 0; i < b->n_contracts; i++) forget(&b->contracts[i]);
   free(b->contracts);

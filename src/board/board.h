@@ -148,6 +148,16 @@ struct history_report board_report(const struct board_contract *contract);
 const char *board_run_time(const struct board_run *run, char *text);
 /* The figure to name first of a contract: a throughput of its first precision where there is one. NULL: no run has a figure. */
 const struct history_series *board_headline(const struct board_contract *contract);
+/* The value that a page shows of a series: that of the newest run that supports a claim; where none does, of the newest. What was run to
+ * verify another run is said with that one, and counts here only where nothing else does. NULL: the series is empty. */
+struct board_value {
+  const struct history_value *value;
+  const struct board_run *run;
+  const char *no_claim;   /* why its run supports none; NULL: it does */
+  size_t n_runs, n_newer; /* of those that count; n_newer: after it, without a claim */
+};
+bool board_value_of(const struct board *board, const struct board_contract *contract, const struct history_series *series,
+                    struct board_value *ret);
 /* Who of the contract's signatories signed it; ret_n: how many there are. */
 size_t board_signed(const struct board_contract *contract, size_t *ret_n);
 const struct standing_signature *board_signature_of(const struct board_contract *contract, const char *team);

@@ -16,7 +16,8 @@ struct making {
   const struct board_contract *contract;
   struct history_report report;
   const struct history_series *headline; /* NULL: no figure */
-  const struct board_run *run;           /* the newest that gave the headline's figure; NULL */
+  struct board_value newest;             /* that gave the headline's figure */
+  const struct board_run *run;           /* its run; NULL */
   const struct history_value *value;     /* which it gave */
   size_t event;                          /* that changed the headline last; SIZE_MAX: none */
   const struct change *change;           /* there */
@@ -104,21 +105,20 @@ static void choose_headline(struct making *m) {
 static void find_headline(struct making *m) {
   const struct history *h = m->report.history;
   m->event = SIZE_MAX;
+  m->to->unclaimed = m->contract->n_runs > 0;
   choose_headline(m);
   if (m->headline == NULL) return;
   const struct history_series *s = m->headline;
-  for (size_t i = s->n_values; i > 0 && m->run == NULL; i--) { /* what was run to verify another is said with that one */
-    const struct board_run *run = &m->board->runs[h->runs[s->values[i - 1].run].from.source];
-    if (run->verifies && i > 1) continue;
-    m->run = run;
-    m->value = &s->values[i - 1];
-  }
+  (void)board_value_of(m->board, m->contract, s, &m->newest); /* a headline has values */
+  m->run = m->newest.run;
+  m->value = m->newest.value;
   const struct history_change *change = newest_change(h, s, &m->event);
   if (change != NULL) {
     m->change = history_change_of(h, change);
     m->to->worse = history_is_worse(h, change);
   }
   m->to->headline = s;
+  m->to->unclaimed = m->newest.no_claim != NULL;
   m->to->value = m->value;
 }
 
@@ -172,11 +172,15 @@ static const char *make_title(struct making *m) {
     return arena_printf(arena, "No figure yet: the last of %zu run%s does not support one (%s)", c->n_runs, c->n_runs == 1 ? "" : "s",
                         why_no_figure(m));
   if (m->change != NULL) return title_of_change(m);
-  (void)buffer_printf(&m->text, "%s: ", m->headline->figure);
+  const struct board_value *v = &m->newest;
+  (void)buffer_printf(&m->text, "%s%s: ", v->no_claim != NULL ? "No claim yet: " : "", m->headline->figure);
   put_figure(m);
-  size_t n = m->headline->n_values;
-  if (history_is_tested(m->headline, m->report.plan)) (void)buffer_printf(&m->text, ", no change in %zu runs", n);
-  else if (n > 1) (void)buffer_printf(&m->text, ", by the last of %zu runs", n);
+  if (v->no_claim != NULL) (void)buffer_printf(&m->text, ", of a run that supports none (%s)", v->no_claim);
+  else if (history_is_tested(m->headline, m->report.plan)) (void)buffer_printf(&m->text, ", no change in %zu runs", m->headline->n_values);
+  else if (v->n_newer > 0)
+    (void)buffer_printf(&m->text, ", by the run of %s; %zu newer support%s no claim", day_of(m, v->run), v->n_newer,
+                        v->n_newer == 1 ? "s" : "");
+  else if (v->n_runs > 1) (void)buffer_printf(&m->text, ", by the last of %zu runs", v->n_runs);
   else (void)buffer_text(&m->text, ", by one run");
   return kept(m);
 }
@@ -276,16 +280,29 @@ static void state_decisions(struct making *m) {
   }
 }
 
+/* Terms that name nobody bind nobody; whose words are not in the ledger, nobody here knows whom they name. */
+static bool all_signed(const struct board_contract *c) {
+  size_t n;
+  size_t n_signed = board_signed(c, &n);
+  return n > 0 && n_signed == n;
+}
+
 static void state_figure(struct making *m) {
   struct arena *arena = &m->to->arena;
   if (m->run == NULL) return;
   (void)buffer_printf(&m->text, "%s %s %s ", m->run->by, m->run->answers ? "measured" : "recorded", m->headline->figure);
   put_figure(m);
-  (void)buffer_printf(&m->text, " at %s on %s.", m->headline->precision, day_of(m, m->run));
-  struct meeting_item *s = state(m, MEETING_AGREED, kept(m));
+  (void)buffer_printf(&m->text, " at %s on %s", m->headline->precision, day_of(m, m->run));
+  const char *no_claim = m->newest.no_claim;
+  bool agreed = no_claim == NULL && all_signed(m->contract);
+  bool named = m->contract->contract != NULL && m->contract->contract->signatories.n_items > 0;
+  if (no_claim == NULL && !agreed)
+    (void)buffer_text(&m->text, named ? ", under terms that not all have signed who are to agree to them"
+                                      : ", under terms that nobody is named to agree to");
+  (void)buffer_text(&m->text, ".");
+  struct meeting_item *s = state(m, agreed ? MEETING_AGREED : MEETING_UNKNOWN, kept(m));
   s->entry = m->run->index;
   s->run = (size_t)(m->run - m->board->runs);
-  const char *no_claim = m->report.history->runs[m->value->run].precision->no_claim;
   if (no_claim != NULL) {
     s = state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether that figure holds: no claim can be made of the run, since %s.", no_claim));
     s->run = (size_t)(m->run - m->board->runs);

@@ -25,6 +25,7 @@ struct meeting {
   const struct history_series *headline; /* the figure in the title; NULL: none */
   const struct history_value *value;     /* of the newest run that was no re-run to verify another */
   bool worse;                            /* since the last change of the figure in the title */
+  bool unclaimed;                        /* it was run, and no run of it supports a claim */
   bool contested;                        /* a contest is open, or a figure was not reproduced */
   struct meeting_item *items;
   size_t n_items;

@@ -14,13 +14,15 @@ enum { RUNS_SHOWN = 50, TEXT_MAX = 1 << 16 };
 static void put_series(struct frame *f, const struct board_contract *c, const struct history_series *s, struct buffer *text) {
   struct markup *m = &f->markup;
   const struct history_report report = board_report(c);
-  const struct history_value *last = &s->values[s->n_values - 1];
+  struct board_value newest;
+  if (!board_value_of(f->pages->board, c, s, &newest)) return;
   markup_open(m, "tr", NULL);
   markup_whole(m, "td", NULL, s->precision);
   markup_whole(m, "td", NULL, s->figure);
   buffer_clear(text);
-  history_put_figure(last->value, last->low, last->high, s->unit, text);
-  markup_whole(m, "td", "n", text->data);
+  history_put_figure(newest.value->value, newest.value->low, newest.value->high, s->unit, text);
+  if (newest.no_claim != NULL) (void)buffer_text(text, ", no claim");
+  markup_whole(m, "td", newest.no_claim != NULL ? "n dim" : "n", text->data);
   markup_open(m, "td", NULL);
   spark_put(m, &c->history, s);
   markup_close(m);
@@ -38,7 +40,7 @@ static void put_series(struct frame *f, const struct board_contract *c, const st
 }
 
 static void put_figures(struct frame *f, const struct board_contract *c) {
-  static const char *const heads[] = {"precision", "figure", "last run", "over time", "last change"};
+  static const char *const heads[] = {"precision", "figure", "newest result (mean of its sessions)", "over time", "last change"};
   struct markup *m = &f->markup;
   struct buffer text;
   if (c->history.n_series == 0) return;

@@ -225,15 +225,18 @@ static void put_schedules(struct frame *f, const struct page_schedules *s) {
 /* --- the page --- */
 
 static const char *title_of(const struct place *places, size_t n, size_t n_unkept, char *text) {
-  size_t n_worse = 0, n_contested = 0;
+  size_t n_worse = 0, n_contested = 0, n_unclaimed = 0;
   for (size_t i = 0; i < n; i++) {
     n_contested += places[i].card->meeting.contested;
     n_worse += places[i].card->meeting.worse;
+    n_unclaimed += places[i].card->meeting.unclaimed;
   }
   int used = snprintf(text, TITLE_BYTES, "%zu contract%s", n, n == 1 ? "" : "s");
   if (n_worse > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu got worse", n_worse);
   if (n_contested > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu contested", n_contested);
-  if (n > 0 && n_worse + n_contested == 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", nothing worse, nothing contested");
+  if (n_unclaimed > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu without a claim", n_unclaimed);
+  if (n > 0 && n_worse + n_contested + n_unclaimed == 0)
+    used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", nothing worse, nothing contested");
   if (n_unkept > 0)
     (void)snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu schedule%s not kept", n_unkept, n_unkept == 1 ? "" : "s");
   return text;

@@ -36,6 +36,10 @@ void history_put_figure(double value, double low, double high, const char *unit,
   const char *unit_of_bounds = is_scaled ? unit : "";
   history_put_value(value, unit, out);
   if (!isfinite(low) || !isfinite(high)) return;
+  if (low < 0) { /* too few sessions: nothing that is measured here is below zero */
+    (void)buffer_text(out, " (unbounded)");
+    return;
+  }
   (void)buffer_text(out, " [");
   history_put_value(low, unit_of_bounds, out);
   (void)buffer_text(out, ", ");

@@ -290,6 +290,22 @@ static enum objective_verdict worst_objective(const struct result_precision *p) 
   return OBJECTIVE_HOLDS;
 }
 
+/* As `show` marks them: (in brackets) what the sample cannot bound, * what lynxbench's own lateness may have raised. */
+static const char *quantile_text(char *text, size_t size, const struct result *r, const struct result_latency *l, int quantile) {
+  char value[48];
+  bool bounded = l->at[quantile].quantile.bounded;
+  (void)snprintf(text, size, bounded ? "%s%s" : "(%s)%s", text_latency(value, sizeof value, l->at[quantile].quantile.estimate),
+                 result_states(&r->contract, l, quantile) ? "" : "*");
+  return text;
+}
+
+static size_t count_not_stated(const struct result *r, const struct result_precision *p) {
+  size_t n = 0;
+  for (int m = 0; m < METRIC_COUNT; m++)
+    for (int q = 0; q < RESULT_QUANTILES && p->latency[m].n > 0; q++) n += !result_states(&r->contract, &p->latency[m], q);
+  return n;
+}
+
 /* The precisions side by side: what a meeting looks at first. */
 static void put_comparison(struct buffer *out, const struct result *r) {
   char a[48], b[48], c[48];
@@ -316,8 +332,8 @@ static void put_comparison(struct buffer *out, const struct result *r) {
       const struct result_latency *l = &p->latency[shown[m]];
       if (l->n == 0) (void)buffer_text(out, "</td><td class='n'>-");
       else
-        (void)buffer_printf(out, "</td><td class='n'>%s / %s", text_latency(a, sizeof a, l->at[0].quantile.estimate),
-                            l->at[3].quantile.bounded ? text_latency(b, sizeof b, l->at[3].quantile.estimate) : "unbounded");
+        (void)buffer_printf(out, "</td><td class='n'>%s / %s", quantile_text(a, sizeof a, r, l, 0),
+                            l->at[3].quantile.bounded ? quantile_text(b, sizeof b, r, l, 3) : "unbounded");
     }
     (void)buffer_printf(out, "</td><td class='n%s'>%.3g %%</td>", p->n_failed > 0 ? " bad" : "", 100 * p->failure_share);
     if (p->accuracy_known)
@@ -360,8 +376,8 @@ static void put_cards(struct buffer *out, const struct result *r, const struct r
     const struct result_latency *l = &p->latency[shown[i].metric];
     if (l->n == 0 || (shown[i].metric == METRIC_END_TO_END && p->has_tokens)) continue;
     (void)snprintf(detail, sizeof detail, "p99 %s",
-                   l->at[3].quantile.bounded ? text_latency(a, sizeof a, l->at[3].quantile.estimate) : "cannot be bounded by this sample");
-    put_card(out, shown[i].name, text_latency(value, sizeof value, l->at[0].quantile.estimate), detail);
+                   l->at[3].quantile.bounded ? quantile_text(a, sizeof a, r, l, 3) : "cannot be bounded by this sample");
+    put_card(out, shown[i].name, quantile_text(value, sizeof value, r, l, 0), detail);
   }
   (void)snprintf(value, sizeof value, "%.3g %%", 100 * p->failure_share);
   (void)snprintf(detail, sizeof detail, "of %lld counted requests", (long long)p->n_counted);
@@ -375,8 +391,8 @@ static void put_cards(struct buffer *out, const struct result *r, const struct r
   (void)buffer_text(out, "</div>");
 }
 
-static void put_quantile_table(struct buffer *out, const struct result_precision *p) {
-  char text[48], low[48], high[48];
+static void put_quantile_table(struct buffer *out, const struct result *r, const struct result_precision *p) {
+  char text[64], low[48], high[48];
   (void)buffer_text(out, "<table><tr><th>latency</th><th class='n'>n</th><th class='n'>p50</th><th class='n'>p90</th><th "
                          "class='n'>p95</th><th class='n'>p99</th><th class='n'>p99.9</th></tr>");
   for (int m = 0; m < METRIC_COUNT; m++) {
@@ -384,16 +400,20 @@ static void put_quantile_table(struct buffer *out, const struct result_precision
     if (l->n == 0) continue;
     (void)buffer_printf(out, "<tr><td>%s</td><td class='n'>%zu</td>", metric_text((enum metric)m), l->n);
     for (int q = 0; q < RESULT_QUANTILES; q++) {
-      if (!l->at[q].quantile.bounded)
-        (void)buffer_printf(out, "<td class='n dim'>(%s)</td>", text_latency(text, sizeof text, l->at[q].quantile.estimate));
+      (void)quantile_text(text, sizeof text, r, l, q);
+      if (!l->at[q].quantile.bounded) (void)buffer_printf(out, "<td class='n dim'>%s</td>", text);
       else
-        (void)buffer_printf(out, "<td class='n'>%s<br><span class='dim'>[%s, %s]</span></td>",
-                            text_latency(text, sizeof text, l->at[q].quantile.estimate),
+        (void)buffer_printf(out, "<td class='n'>%s<br><span class='dim'>[%s, %s]</span></td>", text,
                             text_latency(low, sizeof low, l->at[q].quantile.low), text_latency(high, sizeof high, l->at[q].quantile.high));
     }
     (void)buffer_text(out, "</tr>");
   }
   (void)buffer_text(out, "</table>");
+  if (count_not_stated(r, p) > 0)
+    (void)buffer_printf(out,
+                        "<p class='dim'>*: lynxbench's own lateness can have raised it by more than %.3g %% "
+                        "(method.instrument_error_at_most): it is not claimed.</p>",
+                        100 * r->contract.method.instrument_error_at_most);
 }
 
 /* A bar for each phase: where the time between sending and the end went, as the executor reports it. */
@@ -618,7 +638,7 @@ static void put_precision(struct buffer *out, struct result *r, const struct res
   plot_latency(out, points);
   if (p->has_tokens) plot_throughput(out, points);
   put_phases(out, p);
-  put_quantile_table(out, p);
+  put_quantile_table(out, r, p);
   put_unbounded_note(out);
   put_sessions(out, p);
   put_checks(out, p);
@@ -658,14 +678,17 @@ static void put_instrument(struct buffer *out, const struct result *r) {
   for (size_t i = 0; i < r->n_precisions; i++) {
     const struct result_precision *p = &r->precisions[i];
     if (p->n_counted == 0) continue;
+    bool late = p->instrument_limited || count_not_stated(r, p) > 0;
     (void)buffer_printf(out,
                         "<tr><td>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td><td class='n'>%s</td><td "
                         "class='n'>%zu</td><td class='n'>%.1f %%</td><td class='%s'>%s</td></tr>",
                         p->name, text_latency(a, sizeof a, p->send_lag.p50), text_latency(b, sizeof b, p->send_lag.p99),
                         text_latency(c, sizeof c, p->send_lag.greatest),
                         p->read_lag.n > 0 ? text_latency(d, sizeof d, p->read_lag.p99) : "unknown", p->read_lag.n_unknown,
-                        100 * p->engine_cpu_share, p->instrument_limited ? "bad" : "good",
-                        p->instrument_limited ? "instrument-limited" : "within the contract's bound");
+                        100 * p->engine_cpu_share, late ? "bad" : "good",
+                        p->instrument_limited ? "instrument-limited"
+                        : late                ? "beyond the contract's bound for the latencies marked *"
+                                              : "within the contract's bound");
   }
   (void)buffer_printf(out,
                       "</table><p class='dim'>Send lag: handed to the driver − scheduled. Read lag: read − the kernel's arrival stamp of "

@@ -46,6 +46,7 @@ class Story:
         self.finding(self.runs[-1], f"batches are small{self.hostile}", f"a batch of 16{self.hostile}")
         self.unfinished()
         self.another()
+        self.single()
 
     def __call__(self, *args, key=None, codes=(0,), **kw):
         env = {"HOME": str(self.folder), "XDG_STATE_HOME": str(self.folder)}
@@ -97,6 +98,15 @@ class Story:
 
     def n_entries(self):
         return len(self("log", "list", self.ledger, "--json").stdout.splitlines())
+
+    def single(self):
+        """A run of one session, which supports no claim."""
+        nothing = '{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}'
+        method = "{warm_up: 100ms, counted: 300ms, drain: 1s, sessions: 1, steady: reported}"
+        fields = {"name": "single", "executor": "{}", "workload": nothing, "method": method}
+        path = l.contract(f"{self.folder}/single.yaml", 1, **fields)
+        more = ("--out", self.folder / "single.lynx", "--quiet", "--ledger", self.ledger)
+        self("run", path, *more, key="ml", codes=(0, 1, 3, 4))
 
     def another(self):
         """A second contract, that nobody signed: a finding, and a run from after its change."""

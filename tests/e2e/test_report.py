@@ -67,6 +67,20 @@ def test_the_page_is_well_formed_and_needs_nothing_else(run):
     check("@media print" in text and "prefers-color-scheme:dark" in text, "prints, and is dark where wanted")
 
 
+def test_what_is_not_stated_is_marked_as_in_show(d):
+    """A figure that lynxbench's own lateness may have raised is plain on no page."""
+    with reference("--mode", "metronome", "--first-token", "5ms", "--gap", "1ms") as port:
+        strict = SIX.replace("instrument_error_at_most: 1", "instrument_error_at_most: 0.001")
+        path = contract(f"{d}/c.yaml", port, method=strict, regime="{load: constant, rate_per_s: 40}")
+        lynx("run", path, "--out", f"{d}/strict.lynx", "--quiet")
+    shown = lynx("show", f"{d}/strict.lynx").stdout
+    n = len([word for word in shown.split() if re.fullmatch(r"(ns|µs|ms|s)\)?\*", word)])
+    page = page_of(f"{d}/strict.lynx")
+    table = page.split("<th>latency</th>")[1].split("</table>")[0]
+    assert n > 0 and table.count("*<") == n, (n, table)
+    assert "it is not claimed" in page and "within the contract's bound" not in page
+
+
 SIX = """{warm_up: 100ms, counted: 500ms, sessions: 6, drain: 2s, instrument_error_at_most: 1, steady: reported,
   stolen_at_most: 1}"""
 

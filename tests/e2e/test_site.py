@@ -98,7 +98,7 @@ def the_contract(server):
 
 def test_the_first_page_says_what_needs_attention(story, server):
     contracts = data(server, "index.json")
-    assert [c["contract"] for c in contracts] == ["chat-7b nightly", "other"]
+    assert [c["contract"] for c in contracts] == ["chat-7b nightly", "single", "other"]
     c = contracts[0]
     assert re.fullmatch(r"Output throughput fell from [4-7][0-9.]+ to [1-3][0-9.]+ tokens/s on 20.*", c["verdict"]), c
     wanted = {"worse": "yes", "contested": "yes", "signed": 2, "signatories": 3, "contests_open": 1, "reproduced": 1}
@@ -107,7 +107,7 @@ def test_the_first_page_says_what_needs_attention(story, server):
     text = Links(page(server, "")).text
     for words in (c["verdict"], c["question"], "signed by 2 of 3", "1 contest open", "1 run without a bundle"):
         assert words in text, words
-    assert "2 contracts, 1 got worse, 1 contested" in text
+    assert "3 contracts, 1 got worse, 1 contested, 1 without a claim" in text
     rows = list(csv.DictReader(io.StringIO(get(server, "index.csv")[1].decode())))
     assert [r["verdict"] for r in rows] == [x["verdict"] for x in contracts]
     assert float(rows[0]["value"]) == c["value"]
@@ -125,7 +125,8 @@ def test_the_meeting_page_says_what_was_planted(story, server):
         return found[0]
 
     newest = l.show(story.runs[-1])["bundle"]["root"]
-    assert one("agreed", "^ml measured output throughput [123]")["result"] == newest
+    measured = one("not known", "^ml measured output throughput [123].*, under terms that not all have signed")
+    assert measured["result"] == newest
     assert "entry" in one("agreed", "^platform re-ran it: reproduced")
     one("agreed", "^ml signed the terms")
     one("contested", "^platform signed the terms with a reservation: closed load is not how users come")
@@ -140,6 +141,14 @@ def test_the_meeting_page_says_what_was_planted(story, server):
     text = Links(page(server, f"meeting/{c['digest']}.html")).text
     for s in m["statements"]:
         assert s["text"] in text and s.get("command", "") in text, s
+
+
+def test_a_run_that_supports_no_claim_is_not_agreed(story, server):
+    """Nor is it said plainly: the title says why, and the first page counts it."""
+    (c,) = [c for c in data(server, "index.json") if c["contract"] == "single"]
+    m = data(server, f"meeting/{c['digest']}.json")
+    assert c["verdict"].startswith("No claim yet: "), c
+    assert not [s for s in m["statements"] if s["kind"] == "agreed" and " measured " in s["text"]], m["statements"]
 
 
 def test_a_command_of_the_page_can_be_pasted(story, server):

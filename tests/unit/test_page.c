@@ -335,7 +335,43 @@ static void check_meeting(void) {
   history_release(&contract.history);
 }
 
+/* Which of a series' values is shown: 'c' its run supports a claim, '-' it supports none; 'C' and '~' likewise, but the run was
+ * made to verify another. */
+static void check_newest(const char *runs, size_t wanted, size_t n_runs, size_t n_newer) {
+  struct summary_precision claimed = {.no_claim = NULL}, unclaimed = {.no_claim = "too few sessions"};
+  struct board_run of_ledger[8] = {{.index = 0}};
+  struct history_run in_time[8] = {{.at_ns = 0}};
+  struct history_value values[8] = {{.run = 0}};
+  size_t n = strlen(runs);
+  for (size_t i = 0; i < n; i++) {
+    bool verifies = runs[i] == 'C' || runs[i] == '~';
+    of_ledger[i].verifies = verifies;
+    in_time[i] = (struct history_run){.from.source = i, .precision = runs[i] == 'c' || runs[i] == 'C' ? &claimed : &unclaimed};
+    values[i] = (struct history_value){.run = i, .value = (double)i};
+  }
+  struct board board = {.runs = of_ledger, .n_runs = n};
+  struct board_contract contract = {.history = {.runs = in_time, .n_runs = n}};
+  const struct history_series series = {.values = values, .n_values = n};
+  struct board_value found;
+  bool any = board_value_of(&board, &contract, &series, &found);
+  CHECK(any == (n > 0));
+  if (!any) return;
+  CHECK_INT((long long)found.value->value, (long long)wanted);
+  CHECK_INT((long long)found.n_runs, (long long)n_runs);
+  CHECK_INT((long long)found.n_newer, (long long)n_newer);
+  CHECK((found.no_claim == NULL) == (runs[wanted] == 'c' || runs[wanted] == 'C'));
+}
+
 int main(void) {
+  check_newest("", 0, 0, 0);
+  check_newest("cc", 1, 2, 0);
+  check_newest("c-", 0, 2, 1); /* one that supports no claim takes no other's place */
+  check_newest("c--c-", 3, 5, 1);
+  check_newest("--", 1, 2, 0);
+  check_newest("cC", 0, 1, 0); /* nor does a re-run that verified it */
+  check_newest("-C", 0, 1, 0);
+  check_newest("C", 0, 0, 0);
+  check_newest("~C~", 1, 0, 0);
   check_markup();
   check_table();
   check_map();
