@@ -422,6 +422,28 @@ static bool options_agree(const struct arguments *a, bool bundle) {
   return a->option[FLAG_JSON] == NULL || a->option[FLAG_GITHUB] == NULL || wrong(FLAG_GITHUB, "--json beside it", "one of them");
 }
 
+/* Before minutes of load: whether it can decide anything, and what of what lies there does not count. */
+static void say_baseline(const struct gating *g) {
+  size_t n_unclaimed = 0;
+  const char *why = NULL;
+  for (size_t i = 0; i < g->history.n_runs; i++) {
+    const char *no_claim = g->history.runs[i].precision->no_claim;
+    n_unclaimed += no_claim != NULL;
+    why = no_claim != NULL ? no_claim : why;
+  }
+  size_t n = g->history.n_runs - n_unclaimed;
+  if (n >= GATE_BASE_LEAST) return;
+  complain("note: the baseline has %zu run%s of this contract, and %d are needed: this one decides nothing. ", n, n == 1 ? "" : "s",
+           GATE_BASE_LEAST);
+  if (n_unclaimed > 0)
+    complain("%zu more %s not count, since no claim can be made of %s: %s. ", n_unclaimed, n_unclaimed == 1 ? "does" : "do",
+             n_unclaimed == 1 ? "it" : "them", why);
+  if (g->sources.n_other > 0)
+    complain("%zu there %s of another contract: one word of it makes another. ", g->sources.n_other,
+             g->sources.n_other == 1 ? "is" : "are");
+  complain("It is the next of them if it supports a claim and its bundle lies there: --out FOLDER/NAME.lynx\n");
+}
+
 static int gate(struct gating *g) {
   bool bundle = text_ends_with(g->arguments->positional[0], ".lynx");
   int code = EXIT_HOLDS;
@@ -434,10 +456,7 @@ static int gate(struct gating *g) {
     code = open_fresh(g);
   } else code = plan_runs(g);
   if (code == EXIT_HOLDS) code = read_baseline(g); /* before minutes of load, not after */
-  if (code == EXIT_HOLDS && !bundle && g->history.n_runs < GATE_BASE_LEAST)
-    complain("note: the baseline has %zu run%s of this contract, and %d are needed: this one decides nothing. It is the next of them "
-             "if its bundle lies there: --out FOLDER/NAME.lynx\n",
-             g->history.n_runs, g->history.n_runs == 1 ? "" : "s", GATE_BASE_LEAST);
+  if (code == EXIT_HOLDS && !bundle) say_baseline(g);
   if (code == EXIT_HOLDS && !bundle) code = measure(g);
   if (code == EXIT_HOLDS && !bundle) code = open_fresh(g);
   return code == EXIT_HOLDS ? decide(g) : code;

@@ -26,7 +26,7 @@ static bool is_wanted_contract(const struct history_filter *f, const struct summ
 }
 
 /* Takes out what is not wanted. */
-static void apply(const struct history_filter *f, struct summary *s) {
+static bool apply(const struct history_filter *f, struct summary *s) {
   size_t n = 0;
   for (size_t i = 0; i < s->n_precisions; i++) {
     struct summary_precision *p = &s->precisions[i];
@@ -37,7 +37,9 @@ static void apply(const struct history_filter *f, struct summary *s) {
     p->n_figures = n_figures;
     s->precisions[n++] = *p;
   }
-  s->n_precisions = is_wanted_contract(f, s) ? n : 0;
+  bool wanted = is_wanted_contract(f, s);
+  s->n_precisions = wanted ? n : 0;
+  return wanted;
 }
 
 static size_t add_source(struct history_sources *s, const struct history_source *source) {
@@ -49,7 +51,7 @@ static size_t add_source(struct history_sources *s, const struct history_source 
 static void add_run(struct history_sources *s, const char *label, const char *root, const struct history_source *source,
                     struct summary *summary) {
   if (s->filter.keep != NULL && !s->filter.keep(s->filter.context, root, summary)) return;
-  apply(&s->filter, summary);
+  s->n_other += !apply(&s->filter, summary);
   history_add(s->history, &(struct history_origin){label, root, source->ledger != NULL ? s->opened.address : "", add_source(s, source)},
               summary);
   s->n_read++;
@@ -88,7 +90,7 @@ static void take_runs(struct history_sources *s, const struct history *all) {
                               .name = all->runs[i].name,
                               .precisions = &precision,
                               .n_precisions = 1};
-    apply(&s->filter, &summary);
+    s->n_other += !apply(&s->filter, &summary);
     history_add(s->history, &all->runs[i].from, &summary);
     s->n_read++;
   }

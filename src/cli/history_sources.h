@@ -38,8 +38,8 @@ struct history_sources {
   size_t n, room;
   struct timetable_log *schedules; /* whose logs of times lie in the folders */
   size_t n_schedules, schedules_room;
-  size_t n_read, n_unreadable;
-  bool quiet, from_ledger, told; /* told: progress */
+  size_t n_read, n_unreadable, n_other; /* n_other: of those that were read, they are of another contract than is wanted */
+  bool quiet, from_ledger, told;        /* told: progress */
   int64_t looked_ns;
   char folder[4200];       /* that was made for a ledger's bundles; "" */
   struct digest_map texts; /* that were read */

@@ -115,7 +115,12 @@ static size_t take_baseline(const struct gate_question *q, const struct gate_pla
   choose_level(f->series, plan->margin, &begin, &end);
   for (size_t i = begin; i < end; i++) {
     const struct history_value *v = &f->series->values[i];
-    if (q->history->runs[v->run].precision->no_claim != NULL) continue;
+    const char *no_claim = q->history->runs[v->run].precision->no_claim;
+    if (no_claim != NULL) {
+      f->n_unclaimed++;
+      f->why_unclaimed = no_claim;
+      continue;
+    }
     bool can_judge = k >= GATE_BASE_LEAST && v->value > 0 && all_positive(ret, k);
     if (can_judge && gate_decide(ret, k, &v->value, 1, more, own, n_figures, &strict).verdict == GATE_FAILS) continue;
     ret[k++] = v->value;
@@ -124,6 +129,14 @@ static size_t take_baseline(const struct gate_question *q, const struct gate_pla
   size_t left = k > plan->last ? k - plan->last : 0;
   memmove(ret, ret + left, (k - left) * sizeof *ret);
   return k - left;
+}
+
+static const char *too_few(struct gate *gate, const struct gate_figure *f) {
+  const char *few = arena_printf(&gate->arena, "the baseline has %zu run%s of it; %d are needed", f->n_base, f->n_base == 1 ? "" : "s",
+                                 GATE_BASE_LEAST);
+  if (f->n_unclaimed == 0) return few;
+  return arena_printf(&gate->arena, "%s. %zu more %s not count, since no claim can be made of %s: %s", few, f->n_unclaimed,
+                      f->n_unclaimed == 1 ? "does" : "do", f->n_unclaimed == 1 ? "it" : "them", f->why_unclaimed);
 }
 
 static void judge_figure(const struct gate_question *q, const struct gate_plan *plan, struct gate *gate, struct gate_figure *f) {
@@ -138,9 +151,7 @@ static void judge_figure(const struct gate_question *q, const struct gate_plan *
   if (f->why != NULL) {
     /* it cannot be compared at all */
   } else if (m < q->m) f->why = "not every fresh run has it";
-  else if (f->n_base < GATE_BASE_LEAST)
-    f->why = arena_printf(&gate->arena, "the baseline has %zu run%s of it; %d are needed", f->n_base, f->n_base == 1 ? "" : "s",
-                          GATE_BASE_LEAST);
+  else if (f->n_base < GATE_BASE_LEAST) f->why = too_few(gate, f);
   else if (!all_positive(base, f->n_base) || !all_positive(fresh, m)) f->why = "a value is not positive";
   else {
     f->base = special_exp(mean_ln(base, f->n_base));

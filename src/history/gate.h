@@ -43,6 +43,8 @@ struct gate_figure {
   const char *figure, *unit;
   enum better better;
   size_t n_base;                      /* of the series' values */
+  size_t n_unclaimed;                 /* of its level's values that are no baseline, since their runs support no claim */
+  const char *why_unclaimed;          /* the newest of those; NULL */
   const struct history_value *newest; /* of them; NULL: there is none */
   double base, fresh;                 /* geometric means */
   struct gate_decision decision;

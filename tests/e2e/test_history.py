@@ -305,6 +305,23 @@ def test_what_was_not_mended_does_not_become_the_baseline(runs):
     assert 3 <= x["precisions"][0]["figures"][0]["baseline_runs"] <= max(NEAR), x
 
 
+def test_a_gate_says_which_runs_are_no_baseline(tmp_path):
+    """Bundles lie there, and none counts: what is wrong with them, before minutes of load."""
+    nothing = '{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}'
+    method = "{warm_up: 100ms, counted: 200ms, drain: 1s, sessions: 1, steady: reported}"
+    fields = {"executor": "{}", "workload": nothing, "method": method}
+    (tmp_path / "base").mkdir()
+    for k, name in enumerate(("a", "a", "a", "b")):
+        path = l.contract(f"{tmp_path}/{name}.yaml", 1, name=name, **fields)
+        r = l.lynx("run", path, "--out", f"{tmp_path}/base/{k}.lynx", "--quiet")
+        assert os.path.exists(f"{tmp_path}/base/{k}.lynx"), r.stderr
+    r = gate(f"{tmp_path}/a.yaml", tmp_path / "base", "--out", f"{tmp_path}/new.lynx", "--quiet")
+    assert r.returncode in (3, 4), r.stdout
+    assert "the baseline has 0 runs of this contract, and 3 are needed" in r.stderr, r.stderr
+    assert "3 more do not count, since no claim can be made of them: " in r.stderr, r.stderr
+    assert "1 there is of another contract" in r.stderr, r.stderr
+
+
 def test_a_gate_that_measured_nothing_never_passes(runs, baseline, tmp_path):
     few = gate(runs / "runs" / "r05.lynx", baseline / "r00.lynx", baseline / "r01.lynx")
     assert few.returncode == 3 and "the baseline has 2 runs of it; 3 are needed" in few.stdout, few.stdout
