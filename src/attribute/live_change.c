@@ -19,9 +19,10 @@ static const char *why_not(const struct live *a, const struct live *b, struct ar
   double tokens_a = a->precision->mean_output_tokens, tokens_b = b->precision->mean_output_tokens;
   if (a->at.concurrency != b->at.concurrency)
     return arena_printf(arena,
-                        "%lld requests were in flight before and %lld after. next: lynxbench diagnose URL --in-flight %lld, then this "
+                        "%lld request%s in flight before and %lld after. next: lynxbench diagnose URL --in-flight %lld, then this "
                         "again with its bundle",
-                        (long long)a->at.concurrency, (long long)b->at.concurrency, (long long)a->at.concurrency);
+                        (long long)a->at.concurrency, a->at.concurrency == 1 ? " was" : "s were", (long long)b->at.concurrency,
+                        (long long)a->at.concurrency);
   if (tokens_a > 0 && tokens_b > 0 && fabs(tokens_b / tokens_a - 1) > 0.1)
     return arena_printf(arena,
                         "answers held %.4g tokens before and %.4g after: that is other work; run the contract of the first again "

@@ -189,7 +189,7 @@ const char *live_power_text(const struct live *live, struct arena *arena) {
   double joules = live_joules_per_token(live);
   const char *text = "";
   if (live->around.watts > 0) text = arena_printf(arena, "; the processors' packages take %.3g W", live->around.watts);
-  if (g->n > 0) text = arena_printf(arena, "%s; %lld GPU%s: busy %.0f %%", text, (long long)g->n, g->n == 1 ? "" : "s", 100 * g->busy);
+  if (g->n > 0) text = arena_printf(arena, "%s; %lld GPU%s: busy %.0f %%", text, (long long)g->n, LYNX_S(g->n), 100 * g->busy);
   if (g->n > 0 && g->watts > 0) text = arena_printf(arena, "%s, %.3g W", text, g->watts);
   return isfinite(joules) ? arena_printf(arena, "%s: %.3g J for each token", text, joules) : text;
 }

@@ -52,5 +52,7 @@ const char *lynx_status_sentence(enum lynx_status status);
 _Noreturn void lynx_bug(const char *what, const char *file, int line);
 
 #define LYNX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* "%zu run%s", n, LYNX_S(n) */
+#define LYNX_S(n) ((n) == 1 ? "" : "s")
 
 #endif

@@ -169,7 +169,7 @@ static const char *make_title(struct making *m) {
   struct arena *arena = &m->to->arena;
   if (c->n_runs == 0) return "Nothing is measured yet";
   if (m->headline == NULL)
-    return arena_printf(arena, "No figure yet: the last of %zu run%s does not support one (%s)", c->n_runs, c->n_runs == 1 ? "" : "s",
+    return arena_printf(arena, "No figure yet: the last of %zu run%s does not support one (%s)", c->n_runs, LYNX_S(c->n_runs),
                         why_no_figure(m));
   if (m->change != NULL) return title_of_change(m);
   const struct board_value *v = &m->newest;
@@ -464,8 +464,8 @@ static void state_unpublished(struct making *m) {
   }
   if (last == NULL) return;
   state(m, MEETING_UNKNOWN,
-        arena_printf(&m->to->arena, "What %zu started run%s gave: no bundle was recorded for %s, the last one by %s%s%s.", n,
-                     n == 1 ? "" : "s", n == 1 ? "it" : "them", last->by, last->host[0] != 0 ? " on " : "", last->host))
+        arena_printf(&m->to->arena, "What %zu started run%s gave: no bundle was recorded for %s, the last one by %s%s%s.", n, LYNX_S(n),
+                     n == 1 ? "it" : "them", last->by, last->host[0] != 0 ? " on " : "", last->host))
       ->entry = last->index;
   (void)state_next(m, last->by, "Record the bundle of the run that was started, whatever it shows.",
                    arena_printf(&m->to->arena, "lynxbench log put %s BUNDLE", m->board->address));

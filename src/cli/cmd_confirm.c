@@ -80,7 +80,7 @@ static void list_findings(const struct confirming *c, FILE *to) {
 
 /* No finding was named: those of the run. */
 static int list(const struct confirming *c) {
-  say("%s: %zu finding%s%s\n", c->p.path, c->live.n_findings, c->live.n_findings == 1 ? "" : "s",
+  say("%s: %zu finding%s%s\n", c->p.path, c->live.n_findings, LYNX_S(c->live.n_findings),
       c->live.n_findings > 0 ? ". next: lynxbench confirm RUN FINDING tests one" : ": nothing is to be confirmed");
   list_findings(c, stdout);
   return c->live.n_findings > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;

@@ -51,7 +51,7 @@ static int make_plan(struct experimenting *x, const struct arguments *arguments)
   size_t n = x->s.swaps.n;
   if (n < 2 || n > FACTORIAL_FACTS_MAX) { /* a plan has as many */
     complain("lynxbench experiment: %s: it differs from %s in %zu fact%s; accepted: 2 to %d\nnext: %s\n", x->s.path_b, x->s.path_a, n,
-             n == 1 ? "" : "s", FACTORIAL_FACTS_MAX, n < 2 ? "`lynxbench compare` for one" : "`lynxbench bisect` finds those that matter");
+             LYNX_S(n), FACTORIAL_FACTS_MAX, n < 2 ? "`lynxbench compare` for one" : "`lynxbench bisect` finds those that matter");
     return EXIT_WRONG_INPUT;
   }
   if (!read_number(arguments, FLAG_RUNS, (int64_t)factorial_runs(n), 4, FACTORIAL_RUNS_MAX, "4, 8, 16, 32 or 64", &x->plan.n_runs) ||

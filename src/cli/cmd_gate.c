@@ -433,7 +433,7 @@ static void say_baseline(const struct gating *g) {
   }
   size_t n = g->history.n_runs - n_unclaimed;
   if (n >= GATE_BASE_LEAST) return;
-  complain("note: the baseline has %zu run%s of this contract, and %d are needed: this one decides nothing. ", n, n == 1 ? "" : "s",
+  complain("note: the baseline has %zu run%s of this contract, and %d are needed: this one decides nothing. ", n, LYNX_S(n),
            GATE_BASE_LEAST);
   if (n_unclaimed > 0)
     complain("%zu more %s not count, since no claim can be made of %s: %s. ", n_unclaimed, n_unclaimed == 1 ? "does" : "do",

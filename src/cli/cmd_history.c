@@ -106,8 +106,8 @@ static int run(const struct arguments *arguments) {
     if (code == EXIT_HOLDS) code = shown;
   }
   if (sources.n_unreadable > 0)
-    complain("lynxbench history: %zu run%s could not be read and %s no part of this\n", sources.n_unreadable,
-             sources.n_unreadable == 1 ? "" : "s", sources.n_unreadable == 1 ? "is" : "are");
+    complain("lynxbench history: %zu run%s could not be read and %s no part of this\n", sources.n_unreadable, LYNX_S(sources.n_unreadable),
+             sources.n_unreadable == 1 ? "is" : "are");
   if (sources.n_unreadable > 0 && (code == EXIT_HOLDS || code == EXIT_INCONCLUSIVE)) code = EXIT_WRONG_INPUT;
   history_sources_release(&sources);
   history_release(&history);

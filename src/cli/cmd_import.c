@@ -35,7 +35,8 @@ static bool show(const struct imported *m, const char *out, const char *root) {
               buffer_printf(&text, "%s%s%s%s%s%s%s\n", m->tool, m->version[0] != 0 ? " " : "", m->version,
                             m->model[0] != 0 ? ", model " : "", m->model, m->begun[0] != 0 ? ", " : "", m->begun) &&
               import_text(json.data, true, &text) &&
-              buffer_printf(&text, "\n%s: %zu requests, root %.16s\nnext: lynxbench show %s\n", out, m->n_requests, root, out);
+              buffer_printf(&text, "\n%s: %zu request%s, root %.16s\nnext: lynxbench show %s\n", out, m->n_requests, LYNX_S(m->n_requests),
+                            root, out);
   good = print_whole(good, &text, out);
   buffer_release(&text);
   buffer_release(&json);

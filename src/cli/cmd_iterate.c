@@ -358,7 +358,7 @@ static int run(const struct arguments *arguments) {
     if (strcmp(name, actions[i].name) != 0) continue;
     int n = arguments->n_positional - 1;
     if (n < actions[i].least || n > actions[i].most) {
-      complain("lynxbench iterate %s: found %d argument%s, accepted: %s\n", name, n, n == 1 ? "" : "s", actions[i].what);
+      complain("lynxbench iterate %s: found %d argument%s, accepted: %s\n", name, n, LYNX_S(n), actions[i].what);
       return EXIT_WRONG_INPUT;
     }
     int code = pen_open(&wanted, &pen);

@@ -114,10 +114,10 @@ static int run(const struct arguments *arguments) {
     contract_file_print_problems(&file, path, true, true, stdout);
     size_t n_unstated = 0;
     for (size_t i = 0; i < file.problems.n_items; i++) n_unstated += file.problems.items[i].kind == PROBLEM_UNSTATED;
-    if (!valid) say("%s: %zu error%s: it cannot be run\n", path, file.problems.n_errors, file.problems.n_errors == 1 ? "" : "s");
+    if (!valid) say("%s: %zu error%s: it cannot be run\n", path, file.problems.n_errors, LYNX_S(file.problems.n_errors));
     else
       say("%s: valid; grade %s (%zu thing%s left unstated); digest %s\n", path, grade_text(contract_grade(&file.problems)), n_unstated,
-          n_unstated == 1 ? "" : "s", digest);
+          LYNX_S(n_unstated), digest);
   }
   if (!valid && arguments->option[FLAG_CANONICAL] != NULL) contract_file_print_problems(&file, path, false, false, stderr);
   int code = !valid                                 ? EXIT_WRONG_INPUT

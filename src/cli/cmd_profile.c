@@ -20,7 +20,7 @@ static const struct option_spec options[] = {
 enum { LOG_BYTES_MAX = 1 << 30 };
 
 static void tell(const struct profile *p, const struct request_log *log) {
-  complain("%lld requests", (long long)p->n_requests);
+  complain("%lld request%s", (long long)p->n_requests, LYNX_S(p->n_requests));
   if (p->from[0] != 0) complain(" from %s to %s", p->from, p->to);
   if (isfinite(p->rate_per_s)) complain(", %.4g/s, gaps vary %.3g times as much as Poisson's", p->rate_per_s, p->gap_variation);
   complain("; lengths of %zu; concurrency %s; prefix reuse %s\n", p->n_pairs, isfinite(p->mean_concurrency) ? "known" : "not known",

@@ -71,7 +71,7 @@ static int withdraw(const char *path, const char *name, bool json) {
   if (reader_file_change(path, NULL, name, &n, &error) != LYNX_OK) return report_error(&error);
   if (n == 0) complain("lynxbench reader: found '%s'; accepted: a name that is in %s (lynxbench reader --readers FILE)\n", name, path);
   else if (json) say("{\"name\": \"%s\", \"withdrawn\": %zu}\n", name, n);
-  else say("%s: %zu token%s withdrawn\n", name, n, n == 1 ? "" : "s");
+  else say("%s: %zu token%s withdrawn\n", name, n, LYNX_S(n));
   return n > 0 ? EXIT_HOLDS : EXIT_WRONG_INPUT;
 }
 

@@ -145,7 +145,7 @@ int findings_record(const struct pen_wanted *wanted, const char *path, const str
     if (good && live != NULL) good = add_of_run(&r, &bundle.result, live);
     bundle_file_close(&bundle);
     code = !good ? EXIT_WRONG_INPUT : r.untold ? EXIT_EXECUTOR : EXIT_HOLDS;
-    complain("%s: %zu finding%s recorded\n", r.pen.file.address, r.n, r.n == 1 ? "" : "s");
+    complain("%s: %zu finding%s recorded\n", r.pen.file.address, r.n, LYNX_S(r.n));
   } else code = EXIT_WRONG_INPUT;
   pen_close(&r.pen);
   return code;

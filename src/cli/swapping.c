@@ -182,7 +182,7 @@ int swapping_plan(struct swapping *c, int64_t n_sessions) {
   bool short_one = c->whole_ns < 120 * SECOND;
   complain("%s: at most %.0f %s, sessions of %.2g s and %.2g s of warm-up; %zu fact%s:\n", c->p.out,
            (double)c->whole_ns / (short_one ? 1e9 : 60e9), short_one ? "s" : "min", (double)c->p.counted_ns / 1e9,
-           (double)c->p.warm_up_ns / 1e9, c->swaps.n, c->swaps.n == 1 ? "" : "s");
+           (double)c->p.warm_up_ns / 1e9, c->swaps.n, LYNX_S(c->swaps.n));
   for (size_t i = 0; i < c->swaps.n; i++)
     complain("  %2zu %s: %s to %s\n", i + 1, c->swaps.items[i].name, c->swaps.items[i].a, c->swaps.items[i].b);
   return EXIT_HOLDS;

@@ -20,7 +20,7 @@ static void put_item(const struct board *b, const struct work_item *item, struct
   (void)buffer_printf(out, "  %5" PRIu64 "  %s%s%s: %s\n", f->index, work_state_text(item->state), item->why[0] != 0 ? ", " : "", item->why,
                       f->title);
   (void)buffer_printf(out, "             %s; of %s, found in %zu run%s%s%s\n", work_whose(item->contract, f, &arena),
-                      item->contract->name[0] != 0 ? item->contract->name : item->contract->hex, item->n_seen, item->n_seen == 1 ? "" : "s",
+                      item->contract->name[0] != 0 ? item->contract->name : item->contract->hex, item->n_seen, LYNX_S(item->n_seen),
                       item->confirmation != NULL ? "; experiment: " : "", item->confirmation != NULL ? item->confirmation->verdict : "");
   if (item->change != NULL) {
     const struct board_change *c = item->change;
@@ -39,7 +39,7 @@ static void put_total(const struct board *b, const struct board_contract *c, str
   (void)buffer_printf(out, "%s: %s of the run of %.16s to that of %.16s: times %.3f [%.3f, %.3f]", c->name[0] != 0 ? c->name : c->hex,
                       t.effect.name, board_run_time(t.first, a), board_run_time(t.last, z), t.effect.ratio, t.effect.low, t.effect.high);
   (void)buffer_printf(out, ", with %zu measured change%s, %zu of which improved it, and whatever else changed between the two\n",
-                      t.n_changes, t.n_changes == 1 ? "" : "s", t.n_improved);
+                      t.n_changes, LYNX_S(t.n_changes), t.n_improved);
 }
 
 static bool is_contract(const struct work_filter *filter, const struct board_contract *c) {
@@ -56,7 +56,7 @@ bool work_is_wanted(const struct work_filter *filter, const struct work_item *it
 void work_text(const struct board *b, const struct work_list *list, const struct work_filter *filter, struct buffer *out) {
   size_t n = 0;
   out->shown = true;
-  (void)buffer_printf(out, "%s: %zu finding%s", b->address, list->n_items, list->n_items == 1 ? "" : "s");
+  (void)buffer_printf(out, "%s: %zu finding%s", b->address, list->n_items, LYNX_S(list->n_items));
   for (size_t s = 0; s < WORK_STATES; s++)
     if (list->n[s] > 0) (void)buffer_printf(out, ", %zu %s", list->n[s], work_state_text((enum work_state)s));
   (void)buffer_text(out, "\n");

@@ -132,7 +132,7 @@ static size_t take_baseline(const struct gate_question *q, const struct gate_pla
 }
 
 static const char *too_few(struct gate *gate, const struct gate_figure *f) {
-  const char *few = arena_printf(&gate->arena, "the baseline has %zu run%s of it; %d are needed", f->n_base, f->n_base == 1 ? "" : "s",
+  const char *few = arena_printf(&gate->arena, "the baseline has %zu run%s of it; %d are needed", f->n_base, LYNX_S(f->n_base),
                                  GATE_BASE_LEAST);
   if (f->n_unclaimed == 0) return few;
   return arena_printf(&gate->arena, "%s. %zu more %s not count, since no claim can be made of %s: %s", few, f->n_unclaimed,

@@ -178,7 +178,7 @@ static const char *title_of(struct comparing *x) {
   const char *runs = numbers[x->runs->n];
   if (!x->known) return arena_printf(&x->arena, "%s runs; how their executors differ cannot be read here", runs);
   if (x->n_differing == 0) return arena_printf(&x->arena, "%s runs of the same executor, as far as it was captured", runs);
-  return arena_printf(&x->arena, "%s runs whose executors differ in %zu fact%s", runs, x->n_differing, x->n_differing == 1 ? "" : "s");
+  return arena_printf(&x->arena, "%s runs whose executors differ in %zu fact%s", runs, x->n_differing, LYNX_S(x->n_differing));
 }
 
 /* A verdict needs both bundles. */

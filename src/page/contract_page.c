@@ -162,7 +162,7 @@ static const struct table_column columns[] = {{"started", "started (UTC)", false
                                               {"entry", NULL, true}};
 
 static const char *standing_words(struct table *t, const struct board_run *run) {
-  if (run->n_open > 0) return arena_printf(&t->arena, "%zu contest%s open", run->n_open, run->n_open == 1 ? "" : "s");
+  if (run->n_open > 0) return arena_printf(&t->arena, "%zu contest%s open", run->n_open, LYNX_S(run->n_open));
   if (run->n_not_reproduced > 0)
     return arena_printf(&t->arena, "not reproduced %zu, reproduced %zu", run->n_not_reproduced, run->n_reproduced);
   if (run->n_reproduced > 0) return arena_printf(&t->arena, "reproduced %zu", run->n_reproduced);

@@ -107,9 +107,9 @@ static void put_standing(struct markup *m, const struct card *c) {
   (void)snprintf(text, sizeof text, "not reproduced %zu", c->n_not_reproduced);
   if (c->n_not_reproduced > 0) put_chip(m, "bad", text);
   else if (c->n_reproduced == 0 && c->contract->n_runs > 0) put_chip(m, "", "verified by nobody yet");
-  (void)snprintf(text, sizeof text, "%zu contest%s open", c->n_open, c->n_open == 1 ? "" : "s");
+  (void)snprintf(text, sizeof text, "%zu contest%s open", c->n_open, LYNX_S(c->n_open));
   if (c->n_open > 0) put_chip(m, "bad", text);
-  (void)snprintf(text, sizeof text, "%zu run%s without a bundle", n_missing, n_missing == 1 ? "" : "s");
+  (void)snprintf(text, sizeof text, "%zu run%s without a bundle", n_missing, LYNX_S(n_missing));
   if (n_missing > 0) put_chip(m, "warn", text);
   markup_close(m);
 }
@@ -151,7 +151,7 @@ static void write_card(struct markup *m, const struct board *b, const struct car
   put_standing(m, c);
   put_findings(m, b, contract);
   markup_open(m, "p", "class", "dim", NULL);
-  markup_printf(m, "%zu run%s", contract->n_runs, contract->n_runs == 1 ? "" : "s");
+  markup_printf(m, "%zu run%s", contract->n_runs, LYNX_S(contract->n_runs));
   if (c->run != NULL) markup_printf(m, ", the last one recorded by %s on %.10s", c->run->by, c->run->time);
   markup_text(m, " · ");
   markup_link(m, NULL, "meeting page", "meeting/%s.html", contract->hex);
@@ -215,7 +215,7 @@ static void put_schedules(struct frame *f, const struct page_schedules *s) {
   if (s->n_unreadable > 0) {
     markup_open(m, "li", "class", "bad", NULL);
     markup_printf(m, "%zu log%s of schedules in %s cannot be read: whether they were kept is not known.", s->n_unreadable,
-                  s->n_unreadable == 1 ? "" : "s", s->folder);
+                  LYNX_S(s->n_unreadable), s->folder);
     markup_close(m);
   }
   markup_close(m);
@@ -231,14 +231,13 @@ static const char *title_of(const struct place *places, size_t n, size_t n_unkep
     n_worse += places[i].card->meeting.worse;
     n_unclaimed += places[i].card->meeting.unclaimed;
   }
-  int used = snprintf(text, TITLE_BYTES, "%zu contract%s", n, n == 1 ? "" : "s");
+  int used = snprintf(text, TITLE_BYTES, "%zu contract%s", n, LYNX_S(n));
   if (n_worse > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu got worse", n_worse);
   if (n_contested > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu contested", n_contested);
   if (n_unclaimed > 0) used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu without a claim", n_unclaimed);
   if (n > 0 && n_worse + n_contested + n_unclaimed == 0)
     used += snprintf(text + used, TITLE_BYTES - (size_t)used, ", nothing worse, nothing contested");
-  if (n_unkept > 0)
-    (void)snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu schedule%s not kept", n_unkept, n_unkept == 1 ? "" : "s");
+  if (n_unkept > 0) (void)snprintf(text + used, TITLE_BYTES - (size_t)used, ", %zu schedule%s not kept", n_unkept, LYNX_S(n_unkept));
   return text;
 }
 

@@ -125,7 +125,7 @@ static void put_running(struct frame *f, const struct running_run *r) {
 void running_page(struct frame *f, const struct running_run *runs, size_t n) {
   struct markup *m = &f->markup;
   char title[80];
-  (void)snprintf(title, sizeof title, "%zu run%s in progress", n, n == 1 ? "" : "s");
+  (void)snprintf(title, sizeof title, "%zu run%s in progress", n, LYNX_S(n));
   frame_begin(f, "Runs in progress", "json");
   frame_title(f, f->pages->board->origin, n > 0 ? title : "No run in progress");
   markup_whole(m, "p", "dim",

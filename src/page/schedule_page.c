@@ -97,12 +97,11 @@ static void put_page(struct frame *f, const struct table *t) {
   frame_begin(f, "Schedules", "json csv");
   frame_title(f, f->pages->board->origin,
               s->n == 0 ? "No schedule"
-                        : arena_printf(&arena, "%zu schedule%s, %zu time%s missed", s->n, s->n == 1 ? "" : "s", n_missed,
-                                       n_missed == 1 ? "" : "s"));
+                        : arena_printf(&arena, "%zu schedule%s, %zu time%s missed", s->n, LYNX_S(s->n), n_missed, LYNX_S(n_missed)));
   if (s->folder == NULL)
     markup_whole(m, "p", "lead", "None is looked at: `lynxbench serve --schedules DIR`, where `schedule add --folder DIR` put them.");
   else markup_printf(m, "As the logs in %s say, of this machine. ", s->folder);
-  if (s->n_unreadable > 0) markup_printf(m, "%zu log%s there cannot be read.", s->n_unreadable, s->n_unreadable == 1 ? "" : "s");
+  if (s->n_unreadable > 0) markup_printf(m, "%zu log%s there cannot be read.", s->n_unreadable, LYNX_S(s->n_unreadable));
   if (s->more) markup_printf(m, " Only %d logs are looked at, and more are there.", SCHEDULES_MAX);
   if (s->n > 0) table_to_markup(t, m);
   for (size_t i = 0; i < s->n; i++) put_schedule(f, &s->items[i], &arena);

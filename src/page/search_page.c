@@ -136,7 +136,7 @@ static void put_form(struct frame *f, const char *text) {
 static void put_page(struct frame *f, const struct searching *s, const char *text) {
   struct markup *m = &f->markup;
   char title[200];
-  (void)snprintf(title, sizeof title, "%zu result%s", s->n_found, s->n_found == 1 ? "" : "s");
+  (void)snprintf(title, sizeof title, "%zu result%s", s->n_found, LYNX_S(s->n_found));
   frame_begin(f, "Search", s->question.n > 0 ? "json csv" : "");
   frame_title(f, f->pages->board->origin, s->question.n > 0 && s->question.wrong == NULL ? title : "Search");
   put_form(f, text);

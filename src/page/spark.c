@@ -62,11 +62,11 @@ static void put_levels(struct markup *m, const struct scale *scale, const struct
 static void put_words(struct markup *m, const struct history *h, const struct history_series *s) {
   struct buffer text;
   buffer_init(&text, 4096);
-  (void)buffer_printf(&text, "%s, %zu run%s, ", s->figure, s->n_values, s->n_values == 1 ? "" : "s");
+  (void)buffer_printf(&text, "%s, %zu run%s, ", s->figure, s->n_values, LYNX_S(s->n_values));
   history_put_time(&h->runs[s->values[0].run], false, &text);
   (void)buffer_text(&text, " to ");
   history_put_time(&h->runs[s->values[s->n_values - 1].run], false, &text);
-  (void)buffer_printf(&text, ", %zu change%s", s->changed ? s->found.n_items : 0, s->changed && s->found.n_items == 1 ? "" : "s");
+  (void)buffer_printf(&text, ", %zu change%s", s->changed ? s->found.n_items : 0, LYNX_S(s->changed ? s->found.n_items : 0));
   markup_whole(m, "title", NULL, text.data);
   buffer_release(&text);
 }

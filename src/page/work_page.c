@@ -106,7 +106,7 @@ static void put_totals(struct frame *f) {
     markup_link(m, NULL, c->name[0] != 0 ? c->name : c->hex, "contract/%s.html", c->hex);
     markup_printf(m, ": %s times %.3f [%.3f, %.3f] from %.16s to %.16s; %zu change%s measured, %zu improved it", t.effect.name,
                   t.effect.ratio, t.effect.low, t.effect.high, board_run_time(t.first, from), board_run_time(t.last, to), t.n_changes,
-                  t.n_changes == 1 ? "" : "s", t.n_improved);
+                  LYNX_S(t.n_changes), t.n_improved);
     markup_close(m);
   }
   if (begun) markup_close(m);
@@ -116,7 +116,7 @@ static void put_page(struct frame *f, const struct work_list *list, const struct
   struct markup *m = &f->markup;
   char title[200];
   size_t open = list->n_items - list->n[WORK_CLOSED];
-  (void)snprintf(title, sizeof title, "%zu finding%s open, %zu closed by a measurement", open, open == 1 ? "" : "s", list->n[WORK_CLOSED]);
+  (void)snprintf(title, sizeof title, "%zu finding%s open, %zu closed by a measurement", open, LYNX_S(open), list->n[WORK_CLOSED]);
   frame_begin(f, "Findings", "json csv");
   frame_title(f, f->pages->board->origin, title);
   if (list->n_items == 0) {

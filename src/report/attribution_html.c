@@ -215,7 +215,7 @@ static void put_change(struct buffer *out, const struct attribution_view *view) 
   (void)buffer_printf(out,
                       "<h2>The change</h2><p>From %zu trace%s of before to %zu. Same work: %.0f %% of the operators by name and number, "
                       "%.0f %% by call path.</p>",
-                      x->n[0], x->n[0] == 1 ? "" : "s", x->n[1], 100 * x->same_names, 100 * x->same_paths);
+                      x->n[0], LYNX_S(x->n[0]), x->n[1], 100 * x->same_names, 100 * x->same_paths);
   if (x->abstained) {
     html_text(out, "<p class=bad>No verdict: ", x->reason, ".</p>");
     return;
@@ -277,7 +277,7 @@ static void put_cards(struct buffer *out, const struct attributed_trace *t) {
                       "<div class=card><b%s>%.1f %%</b><span>unexplained</span></div><div class=card><b>%zu</b><span>finding%s, "
                       "suspected</span></div></div>",
                       account_unexplained_share(a) > 0.05 ? " class=bad" : "", 100 * account_unexplained_share(a), t->n_findings,
-                      t->n_findings == 1 ? "" : "s");
+                      LYNX_S(t->n_findings));
 }
 
 static void put_requests(struct buffer *out, const struct attribution_view *view, const struct requests *r) {

@@ -334,7 +334,7 @@ static void put_requests(struct buffer *out, const struct colours *c, const stru
   char path[PATH_SHOWN];
   double total = r->total_ns > 0 ? (double)r->total_ns : 1;
   (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld request%s, %zu spans, %.3f ms in all\n", c->strong, shown_path(t, path), c->plain, c->dim,
-                      t->reader, c->plain, (long long)r->n_roots, r->n_roots == 1 ? "" : "s", r->n_spans, (double)r->total_ns / 1e6);
+                      t->reader, c->plain, (long long)r->n_roots, LYNX_S(r->n_roots), r->n_spans, (double)r->total_ns / 1e6);
   put_unattributed(out, c, requests_unattributed(r), "the requests' time",
                    "a trace of the server (its own profiler, `perf script`, OpenTelemetry spans), or an executor that says its phases "
                    "(docs/drivers.md)");
@@ -423,8 +423,7 @@ static void put_change(struct buffer *out, const struct colours *c, const struct
   const struct attribution_change *x = view->change;
   const struct account *a = &view->attribution->traces[0].account;
   const char *per = x->per_step ? " per step" : "";
-  (void)buffer_printf(out, "%sthe change%s: from %zu trace%s (--against) to %zu\n", c->strong, c->plain, x->n[0], x->n[0] == 1 ? "" : "s",
-                      x->n[1]);
+  (void)buffer_printf(out, "%sthe change%s: from %zu trace%s (--against) to %zu\n", c->strong, c->plain, x->n[0], LYNX_S(x->n[0]), x->n[1]);
   (void)buffer_printf(out, "same work: %.0f %% of the operators by name and number, %.0f %% by call path\n", 100 * x->same_names,
                       100 * x->same_paths);
   if (x->abstained) {

@@ -97,7 +97,7 @@ void gate_put_since(const struct gate_part *p, struct buffer *out) {
   else if (c->kind == COINCIDENCE_NOTHING) (void)buffer_text(out, "nothing that was captured of the executor changed since the baseline");
   else {
     (void)buffer_printf(out, "changed since the baseline's last run, %s: %zu fact%s: ", p->gate.last->from.label, c->facts.n_identity,
-                        c->facts.n_identity == 1 ? "" : "s");
+                        LYNX_S(c->facts.n_identity));
     for (size_t i = 0; i < c->n_layers; i++) (void)buffer_printf(out, "%s%s (%s)", i > 0 ? ", " : "", c->layers[i], c->owners[i]);
   }
   if (c->conditions != NULL) (void)buffer_printf(out, ". Conditions differ: %s", c->conditions);
@@ -129,7 +129,7 @@ static void put_part(const struct gate_report *r, const struct gate_part *p, str
     (void)buffer_printf(out,
                         "  A/A: of %zu earlier run%s of one executor, each judged by those before it, %zu fail%s; at most %.3g %% are "
                         "promised\n",
-                        p->gate.n_again, p->gate.n_again == 1 ? "" : "s", p->gate.n_again_fail, p->gate.n_again_fail == 1 ? "s" : "",
+                        p->gate.n_again, LYNX_S(p->gate.n_again), p->gate.n_again_fail, p->gate.n_again_fail == 1 ? "s" : "",
                         100 * r->plan->false_alarms);
 }
 

@@ -105,11 +105,11 @@ static const struct history_change *leading(const struct history_report *r, cons
 /* "3 changes in 7 series, 1 of them small (41 runs, 2026-10-14 to 2026-11-23)" */
 static void put_count(const struct history_report *r, size_t n_small, struct buffer *out) {
   const struct history *h = r->history;
-  if (h->n_events > 0) (void)buffer_printf(out, "%zu change%s in %zu series", h->n_events, h->n_events == 1 ? "" : "s", h->n_tested);
+  if (h->n_events > 0) (void)buffer_printf(out, "%zu change%s in %zu series", h->n_events, LYNX_S(h->n_events), h->n_tested);
   else if (h->n_tested == 0) (void)buffer_printf(out, "nothing can be said yet: no figure has %zu values or more", 2 * r->plan->least);
   else (void)buffer_printf(out, "no change is established in %zu series", h->n_tested);
   if (n_small > 0) (void)buffer_printf(out, ", %zu of them small", n_small);
-  (void)buffer_printf(out, " (%zu run%s", h->n_runs, h->n_runs == 1 ? "" : "s");
+  (void)buffer_printf(out, " (%zu run%s", h->n_runs, LYNX_S(h->n_runs));
   if (h->n_runs > 0 && h->runs[0].at_ns > 0) {
     (void)buffer_text(out, ", ");
     history_put_time(&h->runs[0], false, out);
@@ -145,7 +145,7 @@ void history_put_coincidence(const struct history_report *r, size_t event, struc
   else if (c->kind == COINCIDENCE_UNREAD)
     (void)buffer_text(out, "the executor changed with it (its fingerprint did); what of it cannot be read here");
   else {
-    (void)buffer_printf(out, "%zu fact%s changed with it: ", c->facts.n_identity, c->facts.n_identity == 1 ? "" : "s");
+    (void)buffer_printf(out, "%zu fact%s changed with it: ", c->facts.n_identity, LYNX_S(c->facts.n_identity));
     for (size_t i = 0; i < c->n_layers; i++) (void)buffer_printf(out, "%s%s (%s)", i > 0 ? ", " : "", c->layers[i], c->owners[i]);
     if (c->n_steps > 1) (void)buffer_printf(out, ", in %zu steps", c->n_steps);
   }
@@ -322,7 +322,7 @@ static void put_series(const struct history_report *r, struct buffer *out) {
     put_sparks(s, out);
     (void)buffer_text(out, "  ");
     history_put_value(s->values[s->n_values - 1].value, s->unit, out);
-    if (s->changed) (void)buffer_printf(out, "  %zu change%s", s->found.n_items, s->found.n_items == 1 ? "" : "s");
+    if (s->changed) (void)buffer_printf(out, "  %zu change%s", s->found.n_items, LYNX_S(s->found.n_items));
     (void)buffer_text(out, "\n");
   }
 }

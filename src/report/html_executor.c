@@ -21,8 +21,7 @@ void html_executor(struct buffer *out, const struct result *r, const struct fact
       (void)buffer_text(out, " · no fact</span></p>");
       continue;
     }
-    (void)buffer_printf(out, " · %zu fact%s</span></summary><table><tr><th>fact</th><th>value</th><th>source</th></tr>", n,
-                        n == 1 ? "" : "s");
+    (void)buffer_printf(out, " · %zu fact%s</span></summary><table><tr><th>fact</th><th>value</th><th>source</th></tr>", n, LYNX_S(n));
     for (size_t i = 0; i < facts->n_items; i++) {
       const struct fact *f = &facts->items[i];
       if (f->layer != (enum layer)layer) continue;

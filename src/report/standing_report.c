@@ -36,14 +36,14 @@ bool standing_sentence(const struct standing *s, struct buffer *out) {
   put_missing(s, out);
   size_t n_reserved = 0;
   for (size_t i = 0; i < s->n_signatures; i++) n_reserved += s->signatures[i].reservation[0] != 0;
-  if (n_reserved > 0) (void)buffer_printf(out, ", with %zu reservation%s", n_reserved, n_reserved == 1 ? "" : "s");
-  (void)buffer_printf(out, "; %zu run%s of it started, %zu sealed, %zu abandoned", s->n_started, s->n_started == 1 ? "" : "s", s->n_sealed,
+  if (n_reserved > 0) (void)buffer_printf(out, ", with %zu reservation%s", n_reserved, LYNX_S(n_reserved));
+  (void)buffer_printf(out, "; %zu run%s of it started, %zu sealed, %zu abandoned", s->n_started, LYNX_S(s->n_started), s->n_sealed,
                       s->n_abandoned);
   if (s->n_verifications == 0) (void)buffer_text(out, "; verified by nobody yet");
   else
     (void)buffer_printf(out, "; reproduced by %zu, not reproduced by %zu, inconclusive %zu", s->n_reproduced, s->n_not_reproduced,
                         s->n_inconclusive);
-  if (s->n_contests > 0) (void)buffer_printf(out, "; %zu contest%s, %zu open", s->n_contests, s->n_contests == 1 ? "" : "s", s->n_open);
+  if (s->n_contests > 0) (void)buffer_printf(out, "; %zu contest%s, %zu open", s->n_contests, LYNX_S(s->n_contests), s->n_open);
   return buffer_text(out, ".");
 }
 

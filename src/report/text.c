@@ -319,8 +319,8 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
   put_checks(out, s, p);
   if (p->n_waited_slot > 0)
     (void)buffer_printf(out,
-                        "  %-22s %lld requests: as many as may be were in flight when they were due; the wait is part of the send lag\n",
-                        "waited for a slot", (long long)p->n_waited_slot);
+                        "  %-22s %lld request%s: as many as may be were in flight when they were due; the wait is part of the send lag\n",
+                        "waited for a slot", (long long)p->n_waited_slot, LYNX_S(p->n_waited_slot));
   (void)buffer_printf(out, "  %-22s %s\n", "beside it", conditions_text(&p->conditions, &r->arena));
   (void)buffer_printf(out, "  %-22s send lag p50 %s, p99 %s, worst %s;", "the instrument", text_latency(a, sizeof a, p->send_lag.p50),
                       text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
@@ -423,12 +423,11 @@ bool text_diff(const struct difference_list *differences, const struct contract 
   int layer = -1;
   for (int i = 0; i < LAYER_COUNT; i++) n_same += differences->n_same[i];
   (void)buffer_printf(ret, "%s%zu difference%s of identity%s, %zu of state or context%s; %zu facts of identity are the same\n", s.strong,
-                      differences->n_identity, differences->n_identity == 1 ? "" : "s", s.plain, n_other,
+                      differences->n_identity, LYNX_S(differences->n_identity), s.plain, n_other,
                       n_other > 0 && !with_state ? " (--state shows them)" : "", n_same);
   if (differences->n_not_comparable > 0)
-    (void)buffer_printf(ret,
-                        "%zu facts are withheld on both sides, and cannot be compared (arguments: capture both with --show-arguments)\n",
-                        differences->n_not_comparable);
+    (void)buffer_printf(ret, "%zu fact%s withheld on both sides, and cannot be compared (arguments: capture both with --show-arguments)\n",
+                        differences->n_not_comparable, differences->n_not_comparable == 1 ? " is" : "s are");
   for (size_t i = 0; i < differences->n_items; i++) {
     const struct difference *d = &differences->items[i];
     if (!d->told && !with_state) continue;

@@ -35,11 +35,11 @@ void timetable_put_log(const struct timetable_log *log, struct buffer *out) {
   size_t n_told = 0, n = 0;
   (void)buffer_printf(out, "schedule %s, ", log->schedule.name);
   timetable_put_when(&log->schedule, out);
-  (void)buffer_printf(out, ": %zu time%s", log->n_slots, log->n_slots == 1 ? "" : "s");
+  (void)buffer_printf(out, ": %zu time%s", log->n_slots, LYNX_S(log->n_slots));
   for (int s = 0; s < SLOT_STATES; s++)
     if (log->n[s] > 0) (void)buffer_printf(out, ", %zu %s", log->n[s], slot_state_text((enum slot_state)s));
   if (log->n_late > 0) (void)buffer_printf(out, ", %zu late", log->n_late);
-  if (log->n_unread > 0) (void)buffer_printf(out, "; %zu line%s of its log cannot be read", log->n_unread, log->n_unread == 1 ? "" : "s");
+  if (log->n_unread > 0) (void)buffer_printf(out, "; %zu line%s of its log cannot be read", log->n_unread, LYNX_S(log->n_unread));
   (void)buffer_text(out, "\n");
   for (size_t i = 0; i < log->n_slots; i++) n_told += timetable_slot_is_told(&log->slots[i]);
   for (size_t i = 0; i < log->n_slots; i++)

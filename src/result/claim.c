@@ -212,17 +212,19 @@ static void say_load(struct building *b, const struct contract_regime *r, const 
     case LOAD_MULTI_STREAM:
       (void)buffer_printf(&b->text, ", batches of %lld, one after the other (multi-stream)", (long long)r->batch);
       break;
-    case LOAD_CLOSED: (void)buffer_printf(&b->text, ", %lld requests in flight (closed loop)", (long long)r->concurrency); break;
+    case LOAD_CLOSED:
+      (void)buffer_printf(&b->text, ", %lld request%s in flight (closed loop)", (long long)r->concurrency, LYNX_S(r->concurrency));
+      break;
     case LOAD_CLIMB:
-      (void)buffer_printf(&b->text, ", at the knee of a climb to at most %lld: %lld requests in flight (closed loop)",
-                          (long long)r->concurrency, (long long)p->knee);
+      (void)buffer_printf(&b->text, ", at the knee of a climb to at most %lld: %lld request%s in flight (closed loop)",
+                          (long long)r->concurrency, (long long)p->knee, LYNX_S(p->knee));
       break;
     case LOAD_CONVERSATIONS:
       (void)buffer_printf(&b->text, ", %lld users in conversations of %lld turns with %s between them (closed loop)",
                           (long long)r->concurrency, (long long)r->turns,
                           number_duration_text(think, sizeof think, (double)r->think_time_ns));
       break;
-    case LOAD_OFFLINE: (void)buffer_printf(&b->text, ", %lld requests at once (offline)", (long long)r->batch); break;
+    case LOAD_OFFLINE: (void)buffer_printf(&b->text, ", %lld request%s at once (offline)", (long long)r->batch, LYNX_S(r->batch)); break;
     case LOAD_REPLAY: (void)buffer_printf(&b->text, ", replayed from %s at %.4g times its speed", r->trace, r->trace_speed); break;
     case LOAD_RAMP: (void)buffer_printf(&b->text, ", from %.6g to %.6g requests/s (ramp)", r->rate_per_s, r->to_per_s); break;
     case LOAD_SATURATION:
@@ -254,7 +256,8 @@ static void say_workload(struct building *b, const struct result *r, const struc
   if (isfinite(p->mean_prompt_tokens))
     (void)buffer_printf(&b->text, ", prompts of %.4g tokens (mean, by the server's count)", p->mean_prompt_tokens);
   else if (w->prompts.tokens > 0)
-    (void)buffer_printf(&b->text, ", prompts of %lld tokens (by %.100s)", (long long)w->prompts.tokens, w->prompts.tokenizer);
+    (void)buffer_printf(&b->text, ", prompts of %lld token%s (by %.100s)", (long long)w->prompts.tokens, LYNX_S(w->prompts.tokens),
+                        w->prompts.tokenizer);
   else if (r->contract.accuracy.references != NULL || w->prompts.format != PROMPTS_TEXT)
     (void)buffer_printf(&b->text, ", prompts of a file");
   else if (r->holds_tokens) (void)buffer_printf(&b->text, ", prompts of %lld bytes", (long long)w->prompts.bytes);
@@ -262,7 +265,8 @@ static void say_workload(struct building *b, const struct result *r, const struc
   bool given = r->contract.accuracy.references != NULL || w->prompts.format != PROMPTS_TEXT || regime->load == LOAD_REPLAY;
   if (r->holds_tokens && !given) (void)buffer_printf(&b->text, w->prompts.file != NULL ? " cut from a text" : " made of seeded words");
   if (isfinite(p->mean_output_tokens)) (void)buffer_printf(&b->text, ", %.4g tokens out (mean)", p->mean_output_tokens);
-  else if (p->has_tokens) (void)buffer_printf(&b->text, ", %lld tokens out at most", (long long)w->output_tokens);
+  else if (p->has_tokens)
+    (void)buffer_printf(&b->text, ", %lld token%s out at most", (long long)w->output_tokens, LYNX_S(w->output_tokens));
   say_load(b, regime, p);
 }
 
@@ -406,7 +410,8 @@ static void say_rest(struct building *b, const struct result *r, const struct re
   (void)buffer_printf(&b->text, "; %s of warm-up excluded (%lld requests)",
                       number_duration_text(text, sizeof text, (double)r->contract.method.warm_up_ns), (long long)p->n_warm_up);
   if (p->n_not_steady > 0)
-    (void)buffer_printf(&b->text, " and %lld requests after it that came before the steady part", (long long)p->n_not_steady);
+    (void)buffer_printf(&b->text, " and %lld request%s after it that came before the steady part", (long long)p->n_not_steady,
+                        LYNX_S(p->n_not_steady));
   if (r->stopped[0] != 0) (void)buffer_printf(&b->text, "; %s", r->stopped);
   (void)buffer_printf(&b->text, "; beside it: %s", conditions_text(&p->conditions, b->arena));
   (void)buffer_printf(&b->text, "; the instrument was late by %s at p99", number_duration_text(text, sizeof text, p->send_lag.p99));
@@ -458,14 +463,14 @@ static void add_caveats(struct building *b, const struct result *r, const struct
                         number_duration_text(first, sizeof first, p->first_text_ns),
                         number_duration_text(behind, sizeof behind, p->behind_gap_ns)));
   if (p->n_without_usage > 0 && p->has_tokens)
-    caveat(b,
-           arena_printf(b->arena, "%lld answers gave no usage: their tokens were counted as events, and an event may hold several tokens",
-                        (long long)p->n_without_usage));
+    caveat(b, arena_printf(b->arena, "%lld answer%s gave no usage: tokens were counted as events, and an event may hold several tokens",
+                           (long long)p->n_without_usage, LYNX_S(p->n_without_usage)));
   for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
     if (p->flags[i] > 0 && (1u << i) != ANSWER_NO_USAGE)
-      caveat(b, arena_printf(b->arena, "%lld answers: %s", (long long)p->flags[i], answer_flag_text(i)));
+      caveat(b, arena_printf(b->arena, "%lld answer%s: %s", (long long)p->flags[i], LYNX_S(p->flags[i]), answer_flag_text(i)));
   if (p->read_lag.n_unknown > 0)
-    caveat(b, arena_printf(b->arena, "the read lag of %zu requests is unknown: the socket does not tell", p->read_lag.n_unknown));
+    caveat(b, arena_printf(b->arena, "the read lag of %zu request%s is unknown: the socket does not tell", p->read_lag.n_unknown,
+                           LYNX_S(p->read_lag.n_unknown)));
   if (r->load_hosts[0] != 0) caveat(b, arena_printf(b->arena, "the load came from %s", r->load_hosts));
   if (r->seal.n_withheld > 0) caveat(b, arena_printf(b->arena, "withheld from this copy of the record: %s", r->seal.withheld));
 }
@@ -514,10 +519,11 @@ static void apply_rules(struct building *b, const struct result *r, const struct
                                  "no speed-up is claimed; `lynxbench compare` prints both sides", RULE_NOT_APPLICABLE};
   rules[1] = (struct claim_rule){"a subset of the data has its reason",
                                  arena_printf(b->arena,
-                                              "excluded and kept in the record: %lld requests of warm-up, %lld before the steady part, "
-                                              "%lld of the tail; %zu of %lld sessions complete",
-                                              (long long)p->n_warm_up, (long long)p->n_not_steady, (long long)p->n_tail, p->n_complete,
-                                              (long long)r->contract.method.sessions),
+                                              "excluded and kept in the record: %lld request%s of warm-up, %lld before the steady part, "
+                                              "%lld of the tail; %zu of %lld session%s complete",
+                                              (long long)p->n_warm_up, LYNX_S(p->n_warm_up), (long long)p->n_not_steady,
+                                              (long long)p->n_tail, p->n_complete, (long long)r->contract.method.sessions,
+                                              LYNX_S(r->contract.method.sessions)),
                                  whole ? RULE_HOLDS : RULE_BROKEN};
   rules[2] = (struct claim_rule){"costs are averaged arithmetically, rates by their totals",
                                  "a rate is the window's total over its length; windows are alike", RULE_HOLDS};

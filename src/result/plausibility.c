@@ -232,11 +232,12 @@ const char *plausibility_text(const struct result_plausibility *p, struct arena 
     return arena_printf(arena, "in %" PRId64 " sessions the instrument does not account for the time that they lasted", p->n_unaccounted);
   if (p->n_schedules_other > 0)
     return arena_printf(arena,
-                        "in %zu sessions the requests are not those of the schedule that the contract and the seed fix: rows are missing, "
+                        "in %zu session%s the requests are not those of the schedule that the contract and the seed fix: rows are missing, "
                         "were added or moved",
-                        p->n_schedules_other);
+                        p->n_schedules_other, LYNX_S(p->n_schedules_other));
   if (p->n_gaps > 0)
-    return arena_printf(arena, "in %zu sessions of a closed loop requests are missing: their numbers have gaps", p->n_gaps);
+    return arena_printf(arena, "in %zu session%s of a closed loop requests are missing: their numbers have gaps", p->n_gaps,
+                        LYNX_S(p->n_gaps));
   if (p->n_before_intent > 0)
     return arena_printf(arena, "%" PRId64 " of %" PRId64 " sessions begin before the run's own intent was recorded", p->n_before_intent,
                         p->n_sessions);

@@ -119,8 +119,8 @@ static void check_rows(struct audit *a, const struct result *r) {
   if (p->n_schedules_other > 0) return; /* told: the rows are impossible */
   if (p->n_schedules_same > 0)
     audit_add(a, AUDIT_PASSED, "schedule",
-              arena_printf(&a->arena, "in %zu sessions the requests are those that the contract and the seed fix, made again here",
-                           p->n_schedules_same));
+              arena_printf(&a->arena, "in %zu session%s the requests are those that the contract and the seed fix, made again here",
+                           p->n_schedules_same, LYNX_S(p->n_schedules_same)));
   else
     audit_add(a, AUDIT_NOT_ESTABLISHED, "schedule",
               "no session had arrivals that the contract and a seed fix (closed loops have none, replays come out of a file): that no "
@@ -363,7 +363,7 @@ static void check_model(struct audit *a, struct bundle *bundle, const struct res
     n_right += same > 0 && same == known;
     n_mixed += same > 0 && same < known;
   }
-  const char *files = arena_printf(&a->arena, "%zu weight file%s of %s, read again,", n_files, n_files == 1 ? "" : "s", path);
+  const char *files = arena_printf(&a->arena, "%zu weight file%s of %s, read again,", n_files, LYNX_S(n_files), path);
   if (n_mixed > 0)
     audit_add(a, AUDIT_FAILED, "model", arena_printf(&a->arena, "%s are what one host served; another did not: %s", files, other));
   else if (n_right > 0)

@@ -112,7 +112,7 @@ static void say_plan(struct decision_report *r, const struct contract *c) {
     r->why = arena_printf(
         &r->arena,
         "the sealed result has %zu complete session%s of %s: fewer than 2 tell nothing of how sessions vary, so nothing can be decided",
-        worst->n_a, worst->n_a == 1 ? "" : "s", worst->name);
+        worst->n_a, LYNX_S(worst->n_a), worst->name);
   else if (r->too_few && worst != NULL && worst->needed_sealed > 0)
     r->why = arena_printf(&r->arena,
                           "the sealed result has too few sessions: %zu, whose %s vary by %.2g %%; however long the re-run, a margin of "

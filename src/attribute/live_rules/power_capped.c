@@ -11,7 +11,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "a GPU's power limit lowers its clock in %.0f %% of the looks; %lld GPU%s take %.0f W, the mean clock is %.4g MHz (0: not "
                  "reported)",
-                 100 * g->power_capped, (long long)g->n, g->n == 1 ? "" : "s", isfinite(g->watts) ? g->watts : 0,
+                 100 * g->power_capped, (long long)g->n, LYNX_S(g->n), isfinite(g->watts) ? g->watts : 0,
                  isfinite(g->clock_mhz) ? g->clock_mhz : 0);
   return true;
 }

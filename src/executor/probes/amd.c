@@ -146,7 +146,7 @@ static void put_links(const struct gpu *gpu, void *const *devices, unsigned n) {
     size_t used = strlen(text);
     if (other == gpu->index || get(gpu->device, devices[other], &hops, &type) != AMDSMI_SUCCESS) continue;
     (void)snprintf(text + used, sizeof text - used, "%s%u: %s, %llu hop%s", used > 0 ? "; " : "", other,
-                   type == LINK_XGMI ? "XGMI" : "PCIe", (unsigned long long)hops, hops == 1 ? "" : "s");
+                   type == LINK_XGMI ? "XGMI" : "PCIe", (unsigned long long)hops, LYNX_S(hops));
   }
   if (text[0] != 0) put(gpu, FACT_IDENTITY, "links", AMDSMI_SUCCESS, text, "", "amdsmi_topo_get_link_type");
 }

@@ -232,7 +232,7 @@ static bool is_felt(struct memory *m, char *why, size_t size) {
         why, size,
         "memory: %zu processor%s that the server may not use make memory %.2f times as slow, which is too little: give the server "
         "fewer processors",
-        m->n, m->n == 1 ? "" : "s", m->given[1]);
+        m->n, LYNX_S(m->n), m->given[1]);
   else return true;
   return false;
 }

@@ -181,7 +181,7 @@ static void check_errors(struct logs *logs) {
   double counted = detail_number(logs, "num_errors");
   if (logs->n_error_lines > 0)
     import_against(m, arena_printf(&m->arena, "the detail log holds %zu line%s marked as an error, the first: %s", logs->n_error_lines,
-                                   logs->n_error_lines == 1 ? "" : "s", logs->first_error));
+                                   LYNX_S(logs->n_error_lines), logs->first_error));
   if (logs->n_error_lines > 0 && counted <= 0)
     import_against(m, arena_printf(&m->arena, "num_errors is %.0f, and %zu lines are marked as errors", counted, logs->n_error_lines));
   if (counted > 0) import_against(m, arena_printf(&m->arena, "num_errors is %.0f", counted));
