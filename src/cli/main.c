@@ -148,6 +148,7 @@ static int main_of(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   output_begin();
+  if (argc > 0) output_called(argv[0], &all_commands);
   (void)signal(SIGPIPE, SIG_IGN);
   return output_finish(main_of(argc, argv));
 }

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/root.h"
 #include "base/secret.h"
+#include "cli/command.h"
 
 const struct exit_meaning exit_codes[] = {{0, "done, and it holds"},
                                           {1, "done, and it does not hold: claim refused, audit failed, executors differ"},
@@ -25,6 +27,8 @@ const size_t n_exit_codes = LYNX_COUNT(exit_codes);
 
 /* The first write to standard output that failed; 0: none did, or nobody reads it any more (EPIPE). */
 static int output_failed;
+static const char own_name[] = "lynxbench ";
+enum { CALLED_MAX = 200 };
 
 static void say_list(FILE *to, const char *format, va_list args) {
   char small[512], *text = small;
@@ -40,8 +44,47 @@ static void say_list(FILE *to, const char *format, va_list args) {
   if (text != small) free(text);
 }
 
+/* --- how the reader calls us --- */
+
+static const char *called; /* NULL: by its name */
+static const struct command_list *commands;
+
+void output_called(const char *argv0, const struct command_list *list) {
+  bool plain = strchr(argv0, '/') != NULL && strlen(argv0) < CALLED_MAX;
+  for (const char *p = argv0; *p != 0 && plain; p++) plain = isalnum((unsigned char)*p) != 0 || strchr("/._+-", *p) != NULL;
+  called = plain ? argv0 : NULL;
+  commands = list;
+}
+
+/* Is what stands at p a command to be typed? As prose it is followed by no command's name; as whose message it is, by a colon. */
+static bool is_step(const char *text, const char *p) {
+  size_t before = (size_t)(p - text), n = strspn(p + strlen(own_name), "abcdefghijklmnopqrstuvwxyz-");
+  bool begins = before == 0 || strchr("\n`", p[-1]) != NULL;
+  begins = begins || (before >= 2 && (strncmp(p - 2, ": ", 2) == 0 || strncmp(p - 2, "  ", 2) == 0 || strncmp(p - 2, "& ", 2) == 0));
+  if (!begins || p[strlen(own_name) + n] == ':') return false;
+  for (size_t i = 0; commands->items[i] != NULL; i++)
+    if (strlen(commands->items[i]->name) == n && strncmp(commands->items[i]->name, p + strlen(own_name), n) == 0) return true;
+  return n > 2 && strncmp(p + strlen(own_name), "--", 2) == 0;
+}
+
+/* A next step is there to be pasted: it begins as this call did. */
+static bool put_steps(FILE *to, const char *text) {
+  const char *from = text;
+  bool good = true;
+  for (const char *p = strstr(text, own_name); p != NULL && good; p = strstr(p + 1, own_name)) {
+    if (!is_step(text, p)) continue;
+    good = fwrite(from, 1, (size_t)(p - from), to) == (size_t)(p - from) && fputs(called, to) >= 0;
+    from = p + strlen(own_name) - 1; /* its blank stays */
+  }
+  return good && fputs(from, to) >= 0;
+}
+
+static bool put_text(FILE *to, const char *text) {
+  return called == NULL || isatty(fileno(to)) == 0 ? fputs(text, to) >= 0 : put_steps(to, text);
+}
+
 void say_own(FILE *to, const char *text) {
-  if (fputs(text, to) >= 0 || to != stdout || output_failed != 0) return;
+  if (put_text(to, text) || to != stdout || output_failed != 0) return;
   output_failed = errno;
 }
 
@@ -204,7 +247,10 @@ static bool write_to_terminal(const char *data, size_t length) {
     else good = buffer_text(&out, "?");
     n += n == 0;
   }
-  good = good && file_write_all(STDOUT_FILENO, out.data != NULL ? out.data : "", out.length);
+  good = good && buffer_append(&out, "", 1);
+  bool text = good && !json && called != NULL && strlen(out.data) + 1 == out.length;
+  if (text) good = put_steps(stdout, out.data) && fflush(stdout) == 0;
+  else good = good && file_write_all(STDOUT_FILENO, out.data, out.length - 1);
   buffer_release(&out);
   return good;
 }

@@ -167,20 +167,20 @@ static const char replace[] = "OR REPLACE ", keep_first[] = "OR IGNORE ", refuse
 
 /* In the order of the root. The key is the first n_key columns. */
 const struct bundle_section bundle_sections[BUNDLE_SECTIONS] = {
-    [SECTION_META] = {"meta", meta, LYNX_COUNT(meta), 1, replace, ""},
-    [SECTION_INPUT] = {"input", input, LYNX_COUNT(input), 1, refuse, ""},
-    [SECTION_FACT] = {"fact", fact, LYNX_COUNT(fact), 3, replace, ""},
-    [SECTION_SESSION] = {"session", session, LYNX_COUNT(session), 1, replace, ""},
-    [SECTION_REQUEST] = {"request", request, LYNX_COUNT(request), 2, refuse, "", .n_since_6 = 2},
-    [SECTION_PHASE] = {"phase", phase, LYNX_COUNT(phase), 3, refuse, ""},
-    [SECTION_SAMPLE] = {"sample", sample, LYNX_COUNT(sample), 3, replace, ""},
-    [SECTION_ACCURACY] = {"accuracy", accuracy, LYNX_COUNT(accuracy), 3, replace, ""},
-    [SECTION_ANSWER] = {"answer", answer, LYNX_COUNT(answer), 2, keep_first, ""},
-    [SECTION_EVENT] = {"event", event, LYNX_COUNT(event), 1, refuse, ""},
-    [SECTION_THREAD] = {"thread", thread, LYNX_COUNT(thread), 3, replace, ""},
-    [SECTION_ACTIVITY] = {"activity", activity, LYNX_COUNT(activity), 4, replace, ""},
-    [SECTION_STACK] = {"stack", stack, LYNX_COUNT(stack), 5, refuse, " ON CONFLICT DO UPDATE SET n = n + excluded.n"},
-    [SECTION_BLOCK] = {"block", block, LYNX_COUNT(block), 2, refuse, ""},
+    [SECTION_META] = {"meta", meta, LYNX_COUNT(meta), 1, replace, "", 0},
+    [SECTION_INPUT] = {"input", input, LYNX_COUNT(input), 1, refuse, "", 0},
+    [SECTION_FACT] = {"fact", fact, LYNX_COUNT(fact), 3, replace, "", 0},
+    [SECTION_SESSION] = {"session", session, LYNX_COUNT(session), 1, replace, "", 0},
+    [SECTION_REQUEST] = {"request", request, LYNX_COUNT(request), 2, refuse, "", 2},
+    [SECTION_PHASE] = {"phase", phase, LYNX_COUNT(phase), 3, refuse, "", 0},
+    [SECTION_SAMPLE] = {"sample", sample, LYNX_COUNT(sample), 3, replace, "", 0},
+    [SECTION_ACCURACY] = {"accuracy", accuracy, LYNX_COUNT(accuracy), 3, replace, "", 0},
+    [SECTION_ANSWER] = {"answer", answer, LYNX_COUNT(answer), 2, keep_first, "", 0},
+    [SECTION_EVENT] = {"event", event, LYNX_COUNT(event), 1, refuse, "", 0},
+    [SECTION_THREAD] = {"thread", thread, LYNX_COUNT(thread), 3, replace, "", 0},
+    [SECTION_ACTIVITY] = {"activity", activity, LYNX_COUNT(activity), 4, replace, "", 0},
+    [SECTION_STACK] = {"stack", stack, LYNX_COUNT(stack), 5, refuse, " ON CONFLICT DO UPDATE SET n = n + excluded.n", 0},
+    [SECTION_BLOCK] = {"block", block, LYNX_COUNT(block), 2, refuse, "", 0},
 };
 
 int bundle_n_columns(const struct bundle_section *section, int format) {

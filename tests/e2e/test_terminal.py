@@ -303,5 +303,26 @@ def test_whoever_stops_reading_is_told_nothing():
     assert r.stderr == "" and r.stdout, r
 
 
+@pytest.mark.parametrize("by_name", [True, False], ids=["by its name", "by a path"])
+def test_a_next_step_begins_as_the_call_did(tmp_path, by_name):
+    """What stands on a terminal can be pasted there."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "lynxbench").symlink_to(l.LYNX)
+    name = "lynxbench" if by_name else "bin/lynxbench"
+    env = l.environment(HOME=str(tmp_path), PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    ours, theirs = pty.openpty()
+    words = [name, "key", "ml", "--out", "."]
+    subprocess.run(words, stdout=theirs, stderr=theirs, env=env, cwd=tmp_path, timeout=60)
+    os.close(theirs)
+    told = os.read(ours, 1 << 16).decode().replace("\r", "")
+    os.close(ours)
+    (step,) = re.findall(r"^next: (.*)$", told, re.M)
+    assert step == f"{name} sign CONTRACT.yaml --key ./ml.key", told
+    step = step.replace("CONTRACT.yaml", l.contract(f"{tmp_path}/c.yaml", 1)) + " --for a/ledger"
+    r = subprocess.run(["sh", "-c", step], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert r.returncode == 0, (step, r.stderr)
+    assert f"next: {name} " not in r.stdout or by_name, "elsewhere than on a terminal it is called by its name"
+
+
 if __name__ == "__main__":
     l.main(__file__)
