@@ -61,10 +61,9 @@ static int withdraw(const struct arguments *arguments, struct ledger_file *ledge
   uint8_t digest[DIGEST_BYTES];
   uint64_t index;
   const char *text = arguments->option[FLAG_WITHDRAW];
-  if (!hex_decode(text, digest, DIGEST_BYTES)) {
-    complain("lynxbench contest: --withdraw: found '%s', accepted: the digest of the contest's entry, 64 digits\n", text);
-    return EXIT_WRONG_INPUT;
-  }
+  struct lynx_error error = {0};
+  lynx_error_at(&error, "contest --withdraw", 0, NULL);
+  if (ledger_digest(ledger->ledger, text, "", digest, &error) != LYNX_OK) return report_error(&error);
   entry_subject(&entry, "entry", digest);
   entry_member(&entry, "text", arguments->option[FLAG_TEXT]);
   if (!ledger_file_add(ledger, &entry, signer, &index, NULL)) return EXIT_WRONG_INPUT;

@@ -313,15 +313,13 @@ static int put(const struct arguments *arguments, struct ledger_file *file) {
 static int get(const struct arguments *arguments, struct ledger_file *file) {
   const char *root_text = arguments->n_positional > 2 ? arguments->positional[2] : "", *out = arguments->option[FLAG_OUT];
   uint8_t root[DIGEST_BYTES];
-  char path[100];
+  char path[100], hex[DIGEST_HEX];
   struct lynx_error error = {0};
-  if (!hex_decode(root_text, root, DIGEST_BYTES)) {
-    complain("lynxbench log: found '%s', accepted: a bundle's root, 64 hexadecimal digits\n", root_text);
-    return EXIT_WRONG_INPUT;
-  }
-  (void)snprintf(path, sizeof path, "%.16s.lynx", root_text);
+  lynx_error_at(&error, file->address, 0, NULL);
+  if (ledger_digest(file->ledger, root_text, "bundle", root, &error) != LYNX_OK) return report_error(&error);
+  (void)snprintf(path, sizeof path, "%.16s.lynx", digest_hex(root, hex));
   if (out == NULL) out = path;
-  if (bundle_entry_get(file, root_text, out, &error) != LYNX_OK) return report_error(&error);
+  if (bundle_entry_get(file, hex, out, &error) != LYNX_OK) return report_error(&error);
   say("%s\nnext: lynxbench show %s; lynxbench verify %s\n", out, out, out);
   return EXIT_HOLDS;
 }

@@ -54,6 +54,8 @@ struct verifying {
   const char *address, *out;
   char out_name[300];
   bool recorded, has_again;
+  uint8_t contest[DIGEST_BYTES]; /* the entry that it answers */
+  bool answers;
 };
 
 static bool print_report(struct verifying *v, bool decided) {
@@ -107,12 +109,10 @@ static void write_members(void *context, struct json_writer *json) {
 static bool record(struct verifying *v) {
   uint64_t index;
   struct entry entry = {.kind = "verification", .write_more = write_members, .context = v};
-  uint8_t contest[DIGEST_BYTES];
-  const char *answers = v->arguments->option[FLAG_CONTEST];
   entry_subject_hex(&entry, "bundle", v->sealed.result.seal.root);
   entry_subject_hex(&entry, "verifying", v->again.result.seal.root);
   entry_subject_hex(&entry, "contract", v->sealed.result.contract_digest);
-  if (answers != NULL && hex_decode(answers, contest, DIGEST_BYTES)) entry_subject(&entry, "contest", contest);
+  if (v->answers) entry_subject(&entry, "contest", v->contest);
   if (!bundle_entry_add(&v->ledger, v->out, &v->signer, &index) || !ledger_file_add(&v->ledger, &entry, &v->signer, &index, NULL))
     return false;
   complain("%s: entry %llu: %s\n", v->address, (unsigned long long)index, decision_text(v->made.report.decision));
@@ -159,11 +159,12 @@ static bool take_contest(void *context, const struct ledger_entry *entry, const 
 static bool is_contest(struct verifying *v) {
   struct contest c = {.root = v->sealed.result.seal.root};
   struct lynx_error error = {0};
-  uint8_t digest[DIGEST_BYTES];
-  if (hex_decode(v->arguments->option[FLAG_CONTEST], digest, DIGEST_BYTES) &&
-      ledger_each_mention(v->ledger.ledger, digest, take_contest, &c, &error) == LYNX_OK && c.found)
-    return true;
-  complain("lynxbench verify: --contest: there is no contest of this bundle under that digest in %s\n", v->address);
+  enum lynx_status status = ledger_digest(v->ledger.ledger, v->arguments->option[FLAG_CONTEST], "", v->contest, &error);
+  if (status == LYNX_OK) status = ledger_each_mention(v->ledger.ledger, v->contest, take_contest, &c, &error);
+  v->answers = status == LYNX_OK && c.found;
+  if (v->answers) return true;
+  complain("lynxbench verify: --contest: there is no contest of this bundle under that digest in %s%s%s\n", v->address,
+           status != LYNX_OK ? ": " : "", status != LYNX_OK ? error.message : "");
   return false;
 }
 
@@ -183,15 +184,14 @@ static int verify(struct verifying *v) {
   const char *against = v->arguments->option[FLAG_AGAINST], *most_text = v->arguments->option[FLAG_SESSIONS_AT_MOST],
              *contest = v->arguments->option[FLAG_CONTEST];
   int64_t most = SESSIONS_AT_MOST;
-  uint8_t digest[DIGEST_BYTES];
   if (most_text != NULL && (!number_int64(most_text, strlen(most_text), &most) || most < 2 || most > 1000)) {
     complain("lynxbench verify: --sessions-at-most: found '%s', accepted: a whole number from 2 to 1000\n", most_text);
     return EXIT_WRONG_INPUT;
   }
-  if (contest != NULL && !hex_decode(contest, digest, DIGEST_BYTES)) {
-    complain("lynxbench verify: --contest: found '%s', accepted: the digest of the contest's entry, 64 digits, as `lynxbench show "
-             "--ledger --json` gives it\n",
-             contest);
+  if (contest != NULL && (strlen(contest) < LEDGER_DIGITS_LEAST || strspn(contest, "0123456789abcdefABCDEF") != strlen(contest))) {
+    complain("lynxbench verify: --contest: found '%s', accepted: the digest of the contest's entry, or its first %d digits and more, as "
+             "`lynxbench show --ledger` gives it\n",
+             contest, LEDGER_DIGITS_LEAST);
     return EXIT_WRONG_INPUT;
   }
   if (v->sealed.result.seal.end != BUNDLE_COMPLETE) {

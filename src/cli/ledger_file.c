@@ -140,13 +140,17 @@ bool ledger_file_find(const struct ledger_file *file, const char *text, uint64_t
   uint8_t leaf[DIGEST_BYTES];
   int64_t index = -1;
   struct lynx_error error = {0};
-  if (strlen(text) == 64 && hex_decode(text, leaf, DIGEST_BYTES))
-    return ledger_find(file->ledger, leaf, ret, &error) == LYNX_OK || tell(file->address, &error);
-  if (text[0] != 0 && number_int64(text, strlen(text), &index) && index >= 0) {
+  bool number = text[0] != 0 && number_int64(text, strlen(text), &index) && index >= 0;
+  bool digits = strlen(text) >= LEDGER_DIGITS_LEAST && strspn(text, "0123456789abcdefABCDEF") == strlen(text);
+  enum lynx_status status = digits ? ledger_digest(file->ledger, text, "", leaf, &error) : LYNX_NOT_FOUND;
+  if (status == LYNX_OK) return ledger_find(file->ledger, leaf, ret, &error) == LYNX_OK || tell(file->address, &error);
+  if (number && status == LYNX_NOT_FOUND) {
     *ret = (uint64_t)index;
     return true;
   }
-  complain("lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest of 64 digits; `lynxbench log list` shows them\n",
+  if (digits) return tell(file->address, &error);
+  complain("lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest, 8 digits of it and more; `lynxbench log list` shows "
+           "them\n",
            file->address, text);
   return false;
 }

@@ -1,5 +1,6 @@
 #include "ledger/ledger.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,46 @@ static void mentions_release(struct mentions *m) {
   for (size_t i = 0; i < m->n; i++) free(m->names[i]);
   free(m->names);
   free(m->indices);
+}
+
+struct beginning {
+  const char *digits, *name;
+  uint8_t *digest;
+  size_t n; /* different ones, 2 at most */
+};
+
+static bool take_beginning(void *context, struct bytes key, struct bytes value) {
+  struct beginning *b = context;
+  uint8_t digest[DIGEST_BYTES];
+  char hex[DIGEST_HEX];
+  if (key.length != DIGEST_BYTES + INDEX_BYTES || !bytes_equal(value, b->name)) return true;
+  memcpy(digest, key.ptr, DIGEST_BYTES);
+  if (strncmp(digest_hex(digest, hex), b->digits, strlen(b->digits)) != 0) return true; /* an odd digit */
+  if (b->n > 0 && memcmp(b->digest, digest, DIGEST_BYTES) == 0) return true;
+  if (b->n++ == 0) memcpy(b->digest, digest, DIGEST_BYTES);
+  return b->n < 2;
+}
+
+enum lynx_status ledger_digest(struct ledger *l, const char *digits, const char *name, uint8_t ret[DIGEST_BYTES],
+                               struct lynx_error *error) {
+  static const char hexadecimal[] = "0123456789abcdefABCDEF";
+  uint8_t prefix[DIGEST_BYTES] = {0};
+  char lower[DIGEST_HEX] = "", even[DIGEST_HEX] = "";
+  size_t n = strlen(digits);
+  if (n < LEDGER_DIGITS_LEAST || n > DIGEST_HEX - 1 || strspn(digits, hexadecimal) != n)
+    return lynx_fail(error, LYNX_INPUT,
+                     "found '%.80s'; accepted: the digest that the entry of %s names, 64 digits, or its first %d and more", digits,
+                     name[0] != 0 ? "a bundle" : "that", LEDGER_DIGITS_LEAST);
+  for (size_t i = 0; i < n; i++) lower[i] = (char)tolower((unsigned char)digits[i]);
+  memcpy(even, lower, n / 2 * 2);
+  lynx_assert(hex_decode(even, prefix, n / 2));
+  struct beginning b = {.digits = lower, .name = name, .digest = ret};
+  const struct store_range range = {.space = STORE_MENTION, .prefix = {(const char *)prefix, n / 2}};
+  enum lynx_status status = l->store->table->list(l->store, &range, take_beginning, &b, error);
+  if (status == LYNX_OK && b.n == 0) return lynx_fail(error, LYNX_NOT_FOUND, "there is no digest that begins with %.64s", digits);
+  if (status == LYNX_OK && b.n > 1)
+    return lynx_fail(error, LYNX_INPUT, "found %.64s, with which more than one digest begins; accepted: more digits of it", digits);
+  return status;
 }
 
 const uint8_t *ledger_entry_file(const struct ledger_entry *entry) {

@@ -97,6 +97,12 @@ const uint8_t *ledger_entry_file(const struct ledger_entry *entry);
 enum lynx_status ledger_find(struct ledger *ledger, const uint8_t leaf[DIGEST_BYTES], uint64_t *ret_index,
                              struct lynx_error *error) LYNX_MUST_CHECK;
 
+enum { LEDGER_DIGITS_LEAST = 8 };
+/* The one digest that begins with these digits, 8 at least, among those of entries ("") or of their subjects of that name ("bundle").
+ * Errors   INPUT: no digits, too few, or more than one digest begins so; NOT_FOUND: none does */
+enum lynx_status ledger_digest(struct ledger *ledger, const char *digits, const char *name, uint8_t ret[DIGEST_BYTES],
+                               struct lynx_error *error) LYNX_MUST_CHECK;
+
 /* The bytes alone, as they lie there; of all entries from one on, in few questions to the store. false: enough */
 enum lynx_status ledger_entry_bytes(struct ledger *ledger, uint64_t index, struct buffer *ret, struct lynx_error *error) LYNX_MUST_CHECK;
 typedef bool ledger_bytes_visit(void *context, uint64_t index, struct bytes bytes);

@@ -617,6 +617,26 @@ def check_nothing_is_lost(story, acknowledged):
     story.check_audit("afterwards")
 
 
+def test_a_digest_may_be_named_by_its_beginning(story, d):
+    """What is printed in eight digits is accepted in eight; fewer, and what begins nothing, is not."""
+    assert story.pulled
+    root = next(e for e in story.entries() if e["kind"] == "bundle")["subjects"]["bundle"]
+    for digits in (root, root[:8], root[:13].upper()):
+        r = story("log", "get", story.ledger, digits, "--out", f"{d}/{len(digits)}.lynx")
+        check_equal(r.returncode, 0, f"log get {digits}: {r.stderr}")
+        check_equal(read(f"{d}/{len(digits)}.lynx"), read(story.bundle), "the same file")
+    wrong = ((root[:7], "its first 8 and more"), ("0" * 16, "no digest that begins"), ("x" * 8, "accepted"))
+    for digits, word in wrong:
+        r = story("log", "get", story.ledger, digits, "--out", f"{d}/none.lynx")
+        check(r.returncode == 2 and word in r.stderr, f"{digits}: {r.returncode} {r.stderr}")
+    raw = [LYNX, "log", "entry", story.ledger, "1", "--raw"]
+    envelope = subprocess.run(raw, capture_output=True, check=True).stdout
+    leaf = hashlib.sha256(b"\0" + envelope).hexdigest()
+    first = story("log", "entry", story.ledger, "1").stdout
+    for name in (leaf, leaf[:8], leaf[:15].upper()):
+        check_equal(story("log", "entry", story.ledger, name).stdout, first, name)
+
+
 def test_two_writers(story):
     def sign_many(team, n):
         for i in range(n):
