@@ -11,6 +11,9 @@ struct session_plan run_plan(struct run *run, size_t precision, enum purpose pur
 void run_plan_rate(struct run *run, struct session_plan *plan, double rate_per_s);
 
 /* *ret_complete: all of the load was run. */
+/* How long its load warms up: of a search's windows longer than the contract says where an answer takes longer than that, since its first
+ * answers would be left to the counted window, in which the backlog then seems to grow. */
+int64_t run_warm_up_ns(struct run *run, const struct session_plan *plan);
 enum lynx_status run_session(struct run *run, const struct session_plan *plan, bool *ret_complete);
 
 /* A counted session, and after it one in which profilers run, where the contract wants that for this number. knee: requests in flight of

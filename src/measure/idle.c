@@ -53,6 +53,13 @@ void idle_learn(struct run *run, bool by_probes) {
   run->idle.usual_ns = slowest;
 }
 
+double idle_answer_ns(struct run *run) {
+  if (run->driver->in_process || run->request->part.count > 0) return 0;
+  if (run->idle.answer_ns <= 0)
+    run->idle.answer_ns = run->idle.usual_ns > 0 ? run->idle.usual_ns : probe_ns(run, run->contract.method.request_timeout_ns);
+  return run->idle.answer_ns;
+}
+
 enum session_began idle_wait(struct run *run, double *ret_waited_s, const char **ret_why) {
   int64_t begun = clock_now(run->request->clock), most_ns = run->contract.method.request_timeout_ns;
   const struct timespec step = {.tv_nsec = (long)LOOK_MS * 1000000};

@@ -10,6 +10,8 @@
 #include "measure/run_record.h"
 
 /* Before anything is sent to an executor that runs already: what idle looks like there. */
+/* How long one request takes alone, in ns: asked once, of an executor on which nothing runs; infinite: it failed. */
+double idle_answer_ns(struct run *run);
 void idle_learn(struct run *run, bool by_probes); /* or by its own counts only, which sends it nothing */
 
 /* Waits until it is idle, at most for the contract's time-out or ten seconds. */

@@ -38,8 +38,9 @@ struct run {
   bool *captured;             /* per precision: at its start */
   struct {
     bool known;
-    double level;    /* running and waiting by the server's own counts, before anything was sent; NaN: it does not say */
-    double usual_ns; /* the slowest of the first probe requests; infinite: they failed */
+    double level;     /* running and waiting by the server's own counts, before anything was sent; NaN: it does not say */
+    double usual_ns;  /* the slowest of the first probe requests; infinite: they failed */
+    double answer_ns; /* how long one request alone took; 0: not asked yet */
     size_t n_probes;
   } idle;
   int64_t n_sent;              /* sessions whose load was sent */

@@ -35,7 +35,7 @@ static enum lynx_status run_one_window(struct searching *s, double rate, enum pu
                                                    .end = SESSION_COMPLETE,
                                                    .why = "",
                                                    .rate_per_s = rate,
-                                                   .warm_up_ns = plan.warm_up_ns,
+                                                   .warm_up_ns = run_warm_up_ns(s->run, &plan),
                                                    .counted_ns = plan.counted_ns};
   return status;
 }
@@ -52,12 +52,12 @@ static enum lynx_status run_window(struct searching *s, double rate, enum purpos
 }
 
 /* By the windows of one purpose: a certificate by its own, never by those of the search that found its loads. */
-static enum lynx_status judge(struct searching *s, double rate, enum purpose purpose, bool final, struct result_point *ret) {
+static enum lynx_status judge(struct searching *s, double rate, enum purpose purpose, struct result_point *ret) {
   const struct bundle_session *own[ROWS_MAX];
   size_t n = 0;
   for (size_t i = 0; i < s->n_rows; i++)
     if (s->rows[i].purpose == purpose && s->rows[i].rate_per_s >= rate && s->rows[i].rate_per_s <= rate) own[n++] = &s->rows[i];
-  return point_measure(s->run->bundle, &s->run->contract, own, n, final, ret, s->run->error);
+  return point_measure(s->run->bundle, &s->run->contract, own, n, true, ret, s->run->error);
 }
 
 static void tell(const struct searching *s, const struct result_point *p) {
@@ -81,65 +81,55 @@ static enum lynx_status still_there(struct searching *s) {
   return status;
 }
 
-/* Windows at one load until it is decided. */
-static enum lynx_status try_load(struct searching *s, double rate) {
-  int64_t most = s->run->contract.regime.search.looks_at_most;
-  struct result_point point = {0};
-  enum lynx_status status = LYNX_OK;
-  for (int64_t look = 0; look < most && status == LYNX_OK && !is_over(s); look++) {
-    status = run_window(s, rate, PURPOSE_SEARCH, true, false);
-    if (status == LYNX_OK && !is_over(s)) status = judge(s, rate, PURPOSE_SEARCH, look + 1 == most, &point);
-    if (status == LYNX_OK && !is_over(s) && !point.sustained) status = still_there(s);
-    bool decided = point.backlog != LOAD_UNDECIDED || !point.objectives_met;
-    if (decided) break;
-  }
-  if (status != LYNX_OK || is_over(s)) return status;
-  saturation_tell(&s->search, rate, point.sustained);
-  tell(s, &point);
+/* What all windows of that load and purpose say. */
+static enum lynx_status look(struct searching *s, const struct load_asked *asked, struct load_seen *ret) {
+  struct result_point point;
+  enum lynx_status status = judge(s, asked->load, asked->certify ? PURPOSE_CERTIFY : PURPOSE_SEARCH, &point);
+  if (status != LYNX_OK) return status;
+  double resolution = s->search.resolution;
+  enum load_verdict sure = growth_verdict(&point.growth, resolution, false);
+  bool grows = sure == LOAD_NOT_SUSTAINED;
+  *ret = (struct load_seen){.n_windows = point.n_sessions,
+                            .decided = sure != LOAD_UNDECIDED || !point.objectives_met,
+                            .sure = grows || point.objectives_missed ||
+                                    (sure == LOAD_SUSTAINED && point.sustained && point.objectives_held),
+                            .sustained = point.sustained,
+                            .holds = point.sustained && point.objectives_held && point.growth.high < resolution,
+                            .capacity = grows ? point.growth.completed * asked->load : 0,
+                            .error = grows ? point.growth.completed_error * asked->load : 0};
+  bool told = asked->certify ? saturation_is_last(&s->search, asked) : ret->decided || ret->n_windows >= s->search.looks;
+  if (told) tell(s, &point);
   return LYNX_OK;
 }
 
-/* Both loads again, as often as the contract has sessions, in turn; each session a fresh process where the contract starts it. */
-static enum lynx_status certify(struct searching *s, bool *ret_holds) {
-  const double loads[] = {s->search.passing, s->search.failing};
-  int64_t sessions = s->run->contract.method.sessions;
-  enum lynx_status status = LYNX_OK;
-  *ret_holds = true;
-  for (int64_t k = 0; k < sessions && status == LYNX_OK; k++)
-    for (int turn = 0; turn < 2 && status == LYNX_OK && !is_over(s); turn++) {
-      int which = (turn + (int)(k % 2)) % 2; /* pass, fail, fail, pass: a drift meets both alike */
-      if (loads[which] > 0) status = run_window(s, loads[which], PURPOSE_CERTIFY, false, k + 1 == sessions);
-      if (status == LYNX_OK && !is_over(s)) status = still_there(s);
-    }
-  for (int which = 0; which < 2 && status == LYNX_OK && !is_over(s); which++) {
-    struct result_point point;
-    if (!(loads[which] > 0)) continue;
-    status = judge(s, loads[which], PURPOSE_CERTIFY, true, &point);
-    if (status == LYNX_OK) tell(s, &point);
-    if (status != LYNX_OK || point.sustained == (which == 0)) continue;
-    *ret_holds = false;
-    saturation_tell(&s->search, loads[which], point.sustained);
-  }
+static enum lynx_status take_window(struct searching *s, const struct load_asked *asked) {
+  struct run *run = s->run;
+  struct load_seen seen;
+  bool last = asked->certify && saturation_is_last(&s->search, asked);
+  if (asked->certify && run->running_for_next) service_stop(&run->service); /* each session of the certificate begins afresh */
+  if (asked->certify) run->running_for_next = false;
+  enum lynx_status status = run_window(s, asked->load, asked->certify ? PURPOSE_CERTIFY : PURPOSE_SEARCH, !asked->certify, last);
+  if (status == LYNX_OK && !is_over(s)) status = still_there(s);
+  if (status != LYNX_OK || is_over(s)) return status;
+  status = look(s, asked, &seen);
+  if (status == LYNX_OK) saturation_tell(&s->search, asked, &seen);
   return status;
 }
 
 enum lynx_status run_search(struct run *run, size_t precision) {
   const struct contract_regime *r = &run->contract.regime;
   struct searching *s = xalloc(1, sizeof *s);
-  *s = (struct searching){
-      .run = run, .precision = precision, .search = {.from = r->rate_per_s, .to = r->to_per_s, .resolution = r->search.resolution}};
+  *s = (struct searching){.run = run,
+                          .precision = precision,
+                          .search = {.from = r->rate_per_s,
+                                     .to = r->to_per_s,
+                                     .resolution = r->search.resolution,
+                                     .looks = (size_t)r->search.looks_at_most,
+                                     .sessions = (size_t)run->contract.method.sessions}};
   enum lynx_status status = LYNX_OK;
   enum search_end end = SEARCH_GOES_ON;
-  for (bool holds = false; status == LYNX_OK && !holds && !is_over(s);) {
-    double rate = saturation_next(&s->search, &end);
-    if (end == SEARCH_GOES_ON) status = try_load(s, rate);
-    else if (end == SEARCH_NOTHING_SUSTAINED || end == SEARCH_TOO_LONG) break;
-    else {
-      if (run->running_for_next) service_stop(&run->service); /* each session of the certificate begins afresh */
-      run->running_for_next = false;
-      status = certify(s, &holds);
-    }
-  }
+  struct load_asked asked;
+  while (status == LYNX_OK && !is_over(s) && (end = saturation_next(&s->search, &asked)) == SEARCH_GOES_ON) status = take_window(s, &asked);
   if (run->running_for_next) service_stop(&run->service);
   run->running_for_next = false;
   if (status == LYNX_OK && s->gave_up)

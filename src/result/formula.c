@@ -34,8 +34,10 @@ const struct formula formulas[FORMULA_COUNT] = {
         {"lynx.goodput.2", "goodput", "requests/s",
          "requests that ended well inside the counted window and met every per-request objective / its length: of those that "
          "request throughput counts, the ones that were good"},
-    [FORMULA_BACKLOG_GROWTH] = {"lynx.backlog_growth.1", "backlog growth", "share",
-                                "(arrivals - completions in the window) / arrivals; its interval from 20 equal parts of each window"},
+    [FORMULA_BACKLOG_GROWTH] =
+        {"lynx.backlog_growth.2", "backlog growth", "share",
+         "(arrivals - completions in the window) / arrivals, or 1 - completions / expected arrivals where that is known "
+         "more narrowly; its interval from 20 equal parts of each window"},
     [FORMULA_PER_USER] = {"lynx.per_user.1", "output rate of one user", "tokens/s", "1 / median time per output token"},
     [FORMULA_PER_ACCELERATOR] =
         {"lynx.per_accelerator.1", "output rate of one accelerator", "tokens/s",

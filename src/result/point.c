@@ -13,7 +13,7 @@ enum { PARTS = 20 };
 struct measuring {
   struct row_terms terms;
   int64_t from, to;
-  double *changes;                               /* of this session: arrivals minus departures per part */
+  double *changes, *completions;                 /* of this session, by part: arrivals less departures, and departures */
   struct objective_values *values[METRIC_COUNT]; /* of this session */
   struct values *lag;
   double arrivals, tokens, area_ns, time_ns, n_timed;
@@ -36,6 +36,7 @@ static enum lynx_status take_row(void *context, const struct row *row) {
   }
   if (!row->cut_off && r->end_ns >= m->from && r->end_ns < m->to) {
     m->changes[part_of(m, r->end_ns)] -= 1;
+    m->completions[part_of(m, r->end_ns)] += 1;
     m->n_ended++;
   }
   m->tokens += row_tokens_within(row, m->from, m->to);
@@ -88,12 +89,14 @@ static struct tail tail_of(struct objective_values *const *own, size_t n, double
 struct windows {
   struct objective_values *values[METRIC_COUNT], **own[METRIC_COUNT]; /* by window */
   struct values lag;                                                  /* of counted requests */
-  double *changes, *rates, *good, arrivals, area_s, window_s, time_s, timed;
+  double *changes, *completions, *rates, *good, arrivals, area_s, window_s, time_s, timed;
 };
 
 static void windows_init(struct windows *w, size_t n) {
-  *w = (struct windows){
-      .changes = xalloc((n + 1) * PARTS, sizeof(double)), .rates = xalloc(n + 1, sizeof(double)), .good = xalloc(n + 1, sizeof(double))};
+  *w = (struct windows){.changes = xalloc((n + 1) * PARTS, sizeof(double)),
+                        .completions = xalloc((n + 1) * PARTS, sizeof(double)),
+                        .rates = xalloc(n + 1, sizeof(double)),
+                        .good = xalloc(n + 1, sizeof(double))};
   for (int k = 0; k < METRIC_COUNT; k++) {
     w->values[k] = xalloc(n + 1, sizeof *w->values[k]);
     w->own[k] = xalloc(n + 1, sizeof(struct objective_values *));
@@ -109,6 +112,7 @@ static void windows_release(struct windows *w, size_t n) {
   }
   values_release(&w->lag);
   free(w->changes);
+  free(w->completions);
   free(w->rates);
   free(w->good);
 }
@@ -119,6 +123,7 @@ static enum lynx_status read_window(struct bundle *bundle, const struct row_term
                         .from = session->warm_up_ns,
                         .to = session->warm_up_ns + session->counted_ns,
                         .changes = w->changes + s * PARTS,
+                        .completions = w->completions + s * PARTS,
                         .lag = &w->lag};
   for (int k = 0; k < METRIC_COUNT; k++) {
     m.values[k] = w->own[k][s];
@@ -161,7 +166,13 @@ enum lynx_status point_measure(struct bundle *bundle, const struct contract *con
   for (size_t s = 0; s < n_sessions && status == LYNX_OK; s++) status = read_window(bundle, &terms, sessions[s], s, &w, ret, error);
   size_t looks = (size_t)contract->regime.search.looks_at_most;
   ret->n_arrivals = (int64_t)w.arrivals;
-  ret->growth = growth_of(w.changes, n_sessions * PARTS, w.arrivals, look_confidence(confidence, looks));
+  const struct load_parts parts = {.changes = w.changes,
+                                   .completions = w.completions,
+                                   .n_windows = n_sessions,
+                                   .n_parts = PARTS,
+                                   .n_arrivals = w.arrivals,
+                                   .expected = n_sessions > 0 ? ret->rate_per_s * w.window_s / (double)(n_sessions * PARTS) : 0};
+  ret->growth = growth_of(&parts, look_confidence(confidence, looks));
   ret->backlog = growth_verdict(&ret->growth, contract->regime.search.resolution, final);
   judge_objectives(contract, (struct objective_values *const *const *)w.own, n_sessions, ret);
   bool failing = w.timed > 0 && (double)ret->n_failed / w.timed > contract->method.failures_at_most;

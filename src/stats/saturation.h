@@ -1,15 +1,20 @@
 /* stats/saturation.h: which load is sustained, and the search for the greatest one.
  *
- * Sustained  completions keep up with arrivals: the backlog's growth, as a share of the arrivals, is not above zero. It is read
- *            from the backlog's changes over equal parts of the window: under overload the backlog is a random walk with
- *            drift, whose changes are independent of one another; below it they pull back, and the interval is on the safe side
+ * Sustained  completions keep up with arrivals: the backlog's growth, as a share of the arrivals, is not above zero. Read from equal parts
+ *            of the windows, in two ways. By arrivals less completions: their changes are independent of one another under overload, so
+ *            that a t interval holds; below it they pull back, and the variance of their sum is the long-run one (Newey and West 1987,
+ *            Bartlett's weights). By completions against the arrivals that the schedule makes expect: under overload these vary by service
+ *            times only, not by arrivals. The lower end is the higher of both ways', the upper end that of the first
  *            Not sustained: the whole interval is above an eighth of the resolution, or above zero with an estimate above half
  *            of it. Sustained: it is below half. Between the two more is measured, and at last the estimate decides
- * Search     doubling until a load fails (or `to` passes), halving below the first if that fails, then bisection by the geometric mean
- *            until failing / passing <= 1 + resolution. What is measured again later may correct it: it then goes on from there
+ * Search     doubling until a load fails (or `to` passes), halving below the first if that fails. What an overloaded executor completes is
+ *            its capacity: the next loads lie about that, else between the greatest that passes and the least that fails. Both loads of the
+ *            bracket are then measured again, in turn, for the certificate. All verdicts are kept: where two contradict one another the
+ *            split of loads that contradicts the fewest is believed, and the others are measured again
  * Needs      arrivals_needed(resolution): a load of 1 + resolution times the capacity leaves resolution/2 above the threshold with
  *            98.75 % certainty where gaps and service times vary like exponential ones; more even traffic needs fewer
- * Limits     the passing and the failing load are measured, the capacity between them is not */
+ * Limits     the passing and the failing load are measured, the capacity between them is not. That an executor completes as much under
+ *            overload as it can sustain is only where the search looks next: no verdict rests on it */
 #ifndef STATS_SATURATION_H
 #define STATS_SATURATION_H
 
@@ -21,28 +26,68 @@ enum load_verdict { LOAD_SUSTAINED, LOAD_NOT_SUSTAINED, LOAD_UNDECIDED };
 struct growth {
   double estimate, low, high; /* backlog growth as a share of the arrivals */
   size_t n_parts;
+  double completed, completed_error; /* completions as a share of the expected arrivals; its standard error */
 };
 
-/* changes[n]: arrivals minus departures in each part of the window(s); n_arrivals: in all of them. */
-struct growth growth_of(const double *changes, size_t n, double n_arrivals, double confidence);
+/* What happened in equal parts of windows that began alike. */
+struct load_parts {
+  const double *changes, *completions; /* n_windows * n_parts; changes: arrivals less completions */
+  size_t n_windows, n_parts;
+  double n_arrivals; /* in all of them */
+  double expected;   /* in one part, by the schedule's rate */
+};
+
+struct growth growth_of(const struct load_parts *parts, double confidence);
 
 /* final: no more will be measured, so an undecided load is decided by the estimate. */
 enum load_verdict growth_verdict(const struct growth *growth, double resolution, bool final);
 
 double saturation_arrivals_needed(double resolution);
+/* And the other way round: what so many arrivals separate. */
+double saturation_resolution(double n_arrivals);
+
+/* --- the search --- */
 
 enum search_end { SEARCH_GOES_ON, SEARCH_FOUND, SEARCH_NOT_SATURATED, SEARCH_NOTHING_SUSTAINED, SEARCH_TOO_LONG };
 
-struct saturation_search {
-  double from, to, resolution;
-  double passing, failing; /* 0: none yet */
-  size_t n_points;
+enum { SEARCH_POINTS_MAX = 60, SEARCH_WINDOWS_MAX = 1000 };
+
+/* What all windows of one load and purpose say together. */
+struct load_seen {
+  size_t n_windows;
+  bool decided;           /* by the interval or an objective; else by the estimate so far */
+  bool sure;              /* the whole interval, of the growth or of an objective, says so: it is worth more where verdicts contradict */
+  bool sustained;         /* by the estimate where it is not decided */
+  bool holds;             /* it is sustained, and nothing of the resolution's size is left open */
+  double capacity, error; /* completions/s, and their standard error, where the backlog grows; 0: unknown */
 };
 
-enum { SEARCH_POINTS_MAX = 60 };
+struct saturation_point {
+  double load;
+  struct load_seen search, certificate; /* the certificate's windows are its own, and what counts where there are any */
+};
 
-/* The load to measure next; *ret_end says why there is none. */
-double saturation_next(const struct saturation_search *search, enum search_end *ret_end);
-void saturation_tell(struct saturation_search *search, double load, bool sustained);
+struct saturation_search {
+  double from, to, resolution;
+  size_t looks, sessions; /* windows of one load until its estimate decides; of each load of the certificate */
+  struct saturation_point points[SEARCH_POINTS_MAX];
+  size_t n_points, n_windows;
+  double trying;           /* the load being decided; 0: none */
+  double passing, failing; /* the bracket of the newest certificate; 0: none. Of `to` alone failing is 0 */
+  size_t turn;             /* of its windows */
+  bool certified;          /* both were measured again, and nothing contradicts them */
+};
+
+struct load_asked {
+  double load;
+  bool certify;
+};
+
+/* The window to run next; what ended it instead, where that is not SEARCH_GOES_ON. */
+enum search_end saturation_next(struct saturation_search *search, struct load_asked *ret);
+/* What all windows of that load and purpose say, the last one included. */
+void saturation_tell(struct saturation_search *search, const struct load_asked *asked, const struct load_seen *seen);
+/* Ends a certificate with that window, if it holds? */
+bool saturation_is_last(const struct saturation_search *search, const struct load_asked *asked);
 
 #endif

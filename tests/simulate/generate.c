@@ -137,8 +137,7 @@ struct queue_window queue_run(struct generator *g, const struct queue *queue, do
   struct queue_window w = {0};
   double now = 0, next_arrival = generate_exponential(g) / rate, next_service = INFINITY, from = (double)n_warm / rate,
          length = (double)n / rate, area = 0;
-  long in_system = queue->begin, in_batch = 0;
-  if (in_system > 0 && queue->batch == 0) next_service = generate_exponential(g) / queue->servers;
+  long in_system = 0, in_batch = 0;
   for (size_t i = 0; i < parts; i++) changes[i] = 0;
   for (;;) {
     bool arrives = next_arrival <= next_service;
@@ -169,7 +168,7 @@ struct queue_window queue_run(struct generator *g, const struct queue *queue, do
       }
     } else { /* exponential services: without memory, so the next end may be drawn anew */
       long busy = in_system < queue->servers ? in_system : queue->servers;
-      next_service = busy > 0 ? now + generate_exponential(g) / (double)busy * (queue->cold && now < from ? 2 : 1) : INFINITY;
+      next_service = busy > 0 ? now + generate_exponential(g) / (double)busy : INFINITY;
     }
   }
   w.left = in_system;

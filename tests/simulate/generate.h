@@ -56,8 +56,6 @@ struct queue {
   int servers; /* M/M/c */
   int batch;   /* > 0: instead, one server that takes up to so many at once */
   bool fixed;  /* the batch takes exactly 1; else an exponential time of mean 1 */
-  long begin;  /* in the system when a window begins: another's backlog */
-  bool cold;   /* services take twice as long while it warms up */
 };
 double queue_capacity(const struct queue *queue);
 /* Runs n_warm arrivals, then a window in which n are expected; the mean number in the system, and time in it, over the window. */

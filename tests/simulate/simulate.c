@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "stats/compare.h"
-#include "stats/saturation.h"
 #include "stats/sessions.h"
 #include "stats/steady.h"
 #include "tests/simulate/bisection.h"
@@ -14,6 +13,7 @@
 #include "tests/simulate/generate.h"
 #include "tests/simulate/history.h"
 #include "tests/simulate/perturbation.h"
+#include "tests/simulate/search.h"
 
 static int n_broken;
 static bool quick;
@@ -283,136 +283,6 @@ static void study_steady(int replications) {
   (void)printf("  «steady» of what is not: %.4f (at most 0.02)  %s\n", share, verdict(at_least(1 - share, 0.98, n_moving)));
 }
 
-/* --- saturation --- */
-
-enum { LOOKS = 12, LOOKS_PER_NEED = 4, PARTS = 20 };
-
-static bool measure(struct generator *g, const struct queue *queue, double load, double resolution, double *arrivals) {
-  double changes[LOOKS * PARTS], n = 0;
-  size_t look = (size_t)(saturation_arrivals_needed(resolution) / LOOKS_PER_NEED);
-  for (int k = 0; k < LOOKS; k++) {
-    n += queue_run(g, queue, load, look / 5, look, changes + k * PARTS, PARTS).n_arrivals;
-    struct growth growth = growth_of(changes, (size_t)(k + 1) * PARTS, n, look_confidence(0.95, LOOKS));
-    enum load_verdict found = growth_verdict(&growth, resolution, k + 1 == LOOKS);
-    if (found == LOAD_UNDECIDED) continue;
-    *arrivals += n;
-    return found == LOAD_SUSTAINED;
-  }
-  return false; /* not reached: the last look is final */
-}
-
-static void study_saturation(const char *name, const struct queue *queue, double resolution, int replications) {
-  struct generator g;
-  int n_right = 0, n_bracketed = 0;
-  double arrivals = 0, points = 0, capacity = queue_capacity(queue);
-  generator_seed(&g, 900 + (uint64_t)queue->servers + (uint64_t)queue->batch);
-  for (int r = 0; r < replications; r++) {
-    struct saturation_search s = {.from = capacity * (0.02 + 1.5 * generate_uniform(&g)), .to = capacity * 50, .resolution = resolution};
-    enum search_end end;
-    for (;;) {
-      double load = saturation_next(&s, &end);
-      if (end != SEARCH_GOES_ON) break;
-      saturation_tell(&s, load, measure(&g, queue, load, resolution, &arrivals));
-    }
-    points += (double)s.n_points;
-    double found = sqrt(s.passing * s.failing);
-    n_right += end == SEARCH_FOUND && fabs(found / capacity - 1) <= resolution;
-    n_bracketed += end == SEARCH_FOUND && s.passing <= capacity && capacity <= s.failing;
-  }
-  double share = (double)n_right / replications;
-  (void)printf("  %-26s resolution %2.0f %%  within it %.3f  inside the bracket itself %.3f  %4.1f points, %.0f arrivals  %s\n", name,
-               100 * resolution, share, (double)n_bracketed / replications, points / replications, arrivals / replications,
-               verdict(at_least(share, 0.95, replications)));
-}
-
-/* --- the whole search, on servers that go on for clients that have gone --- */
-
-struct server {
-  struct queue queue;
-  bool goes_on, waits; /* waits: between windows it is seen idle, as lynxbench does it; else each window begins in what the last one left */
-  long others;         /* somebody else's requests, there at the start */
-  double limit;        /* how long it is waited for at most, in lengths of a window */
-};
-
-/* On the mean time in the system, in service times: what a queue of 4 slots meets up to 99 % of its capacity. */
-static const double objective = 30;
-
-enum measured { MEASURED_SUSTAINED, MEASURED_NOT, MEASURED_VOID };
-
-/* Windows at one load until it is decided. */
-static enum measured measure_server(struct generator *g, struct server *server, double load, double resolution, int looks) {
-  double changes[LOOKS * PARTS], n = 0, capacity = queue_capacity(&server->queue);
-  size_t look = (size_t)(saturation_arrivals_needed(resolution) / LOOKS_PER_NEED);
-  for (int k = 0; k < looks; k++) {
-    double drained = capacity * server->limit * (double)look / load;
-    if (server->waits && (double)server->queue.begin > drained) return MEASURED_VOID;
-    if (server->waits) server->queue.begin = 0;
-    struct queue_window w = queue_run(g, &server->queue, load, look / 5, look, changes + k * PARTS, PARTS);
-    server->queue.cold = false;
-    server->queue.begin = server->goes_on ? w.left : 0;
-    n += w.n_arrivals;
-    if (w.mean_time > objective) return MEASURED_NOT;
-    struct growth growth = growth_of(changes, (size_t)(k + 1) * PARTS, n, look_confidence(0.95, looks));
-    enum load_verdict found = growth_verdict(&growth, resolution, k + 1 == looks);
-    if (found != LOAD_UNDECIDED) return found == LOAD_SUSTAINED ? MEASURED_SUSTAINED : MEASURED_NOT;
-  }
-  return MEASURED_NOT; /* not reached: the last look is final */
-}
-
-/* Both loads again, from windows of their own; what does not hold sends the search on. */
-static bool certify(struct generator *g, struct server *server, struct saturation_search *s, double resolution) {
-  for (int tries = 0; tries < 4; tries++) {
-    for (;;) {
-      enum search_end end;
-      double load = saturation_next(s, &end);
-      if (end != SEARCH_GOES_ON && end != SEARCH_FOUND) return false;
-      if (end == SEARCH_FOUND) break;
-      enum measured found = measure_server(g, server, load, resolution, LOOKS);
-      if (found == MEASURED_VOID) return false;
-      saturation_tell(s, load, found == MEASURED_SUSTAINED);
-    }
-    double passing = s->passing, failing = s->failing;
-    enum measured again = measure_server(g, server, passing, resolution, LOOKS),
-                  beyond = again == MEASURED_VOID ? again : measure_server(g, server, failing, resolution, LOOKS);
-    if (again == MEASURED_VOID || beyond == MEASURED_VOID) return false;
-    if (again == MEASURED_SUSTAINED && beyond == MEASURED_NOT) return true;
-    if (again != MEASURED_SUSTAINED) saturation_tell(s, passing, false);
-    if (beyond != MEASURED_NOT) saturation_tell(s, failing, true);
-  }
-  return false;
-}
-
-static void study_certificates(const char *name, const struct server *of, double resolution, int replications) {
-  struct generator g;
-  int n_certified = 0, n_right = 0;
-  double capacity = queue_capacity(&of->queue);
-  generator_seed(&g, 7000 + (uint64_t)of->goes_on + 2 * (uint64_t)of->queue.cold + 4 * (uint64_t)(of->others > 0));
-  for (int r = 0; r < replications; r++) {
-    struct server server = *of;
-    struct saturation_search s = {.from = capacity * (0.1 + generate_uniform(&g)), .to = capacity * 50, .resolution = resolution};
-    server.queue.begin = of->others;
-    if (!certify(&g, &server, &s, resolution)) continue;
-    n_certified++;
-    n_right += s.passing <= capacity * (1 + resolution) && s.failing >= capacity / (1 + resolution);
-  }
-  double share = n_certified > 0 ? (double)n_right / n_certified : 1;
-  (void)printf("  %-58s certified %.3f, of those with the truth within %2.0f %%: %.3f  %s\n", name, (double)n_certified / replications,
-               100 * resolution, share, of->waits ? verdict(at_least(share, 0.95, n_certified)) : "(for comparison)");
-}
-
-static void study_backlogs(double resolution, int replications) {
-  const struct queue four = {.servers = 4}, cold = {.servers = 4, .cold = true};
-  const struct server cases[] = {{cold, false, true, 0, 1},
-                                 {four, false, true, 200, 1},
-                                 {cold, true, true, 0, 1},
-                                 {four, true, true, 200, 1},
-                                 {cold, true, false, 0, 1}};
-  static const char *const names[] = {"cancels, cold", "cancels, somebody's backlog at the start", "goes on, cold",
-                                      "goes on, somebody's backlog at the start", "goes on, and nobody waits between windows"};
-  (void)printf("\nCertificates: 4 slots; servers that cancel what nobody waits for, and that do not\n");
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) study_certificates(names[i], &cases[i], resolution, replications);
-}
-
 /* --- comparisons: what neighbours do, and several figures at once --- */
 
 /* Unchanged executors whose throughput is bound by processors, of which others took `others` beside A and `more` beyond that beside B. */
@@ -513,13 +383,7 @@ int main(int argc, char **argv) {
   }
   (void)printf("\nSteady state: 100 bins, 4 %% noise, tolerance 10 %%, at least 45 bins\n");
   study_steady(many);
-  (void)printf("\nSaturation of queues whose capacity is known\n");
-  study_saturation("M/M/1", &(struct queue){.servers = 1}, quick ? 0.2 : 0.05, quick ? 60 : 300);
-  study_saturation("M/M/4", &(struct queue){.servers = 4}, quick ? 0.2 : 0.05, quick ? 60 : 300);
-  study_saturation("M/M/16", &(struct queue){.servers = 16}, quick ? 0.2 : 0.05, quick ? 60 : 300);
-  study_saturation("batches of 8, fixed time", &(struct queue){.batch = 8, .fixed = true}, quick ? 0.2 : 0.05, quick ? 60 : 300);
-  study_saturation("batches of 8, exponential", &(struct queue){.batch = 8}, quick ? 0.2 : 0.05, quick ? 60 : 300);
-  study_backlogs(quick ? 0.2 : 0.05, quick ? 60 : 100);
+  n_broken += study_search(quick);
   study_neighbours(0.05, many);
   (void)printf("\nSeveral figures of one comparison, all exactly on the margin\n");
   for (size_t n = 1; n <= 7; n += 3)
