@@ -146,9 +146,15 @@ static int main_of(int argc, char **argv) {
   return EXIT_WRONG_INPUT;
 }
 
+static bool is_command(const char *word, size_t length) {
+  for (int i = 0; all_commands.items[i] != NULL; i++)
+    if (strlen(all_commands.items[i]->name) == length && strncmp(all_commands.items[i]->name, word, length) == 0) return true;
+  return false;
+}
+
 int main(int argc, char **argv) {
   output_begin();
-  if (argc > 0) output_called(argv[0], &all_commands);
+  if (argc > 0) output_called(argv[0], is_command);
   (void)signal(SIGPIPE, SIG_IGN);
   return output_finish(main_of(argc, argv));
 }

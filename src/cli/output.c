@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/root.h"
 #include "base/secret.h"
-#include "cli/command.h"
 
 const struct exit_meaning exit_codes[] = {{0, "done, and it holds"},
                                           {1, "done, and it does not hold: claim refused, audit failed, executors differ"},
@@ -47,13 +46,13 @@ static void say_list(FILE *to, const char *format, va_list args) {
 /* --- how the reader calls us --- */
 
 static const char *called; /* NULL: by its name */
-static const struct command_list *commands;
+static bool (*is_command)(const char *word, size_t length);
 
-void output_called(const char *argv0, const struct command_list *list) {
+void output_called(const char *argv0, bool (*of_ours)(const char *word, size_t length)) {
   bool plain = strchr(argv0, '/') != NULL && strlen(argv0) < CALLED_MAX;
   for (const char *p = argv0; *p != 0 && plain; p++) plain = isalnum((unsigned char)*p) != 0 || strchr("/._+-", *p) != NULL;
   called = plain ? argv0 : NULL;
-  commands = list;
+  is_command = of_ours;
 }
 
 /* Is what stands at p a command to be typed? As prose it is followed by no command's name; as whose message it is, by a colon. */
@@ -62,8 +61,7 @@ static bool is_step(const char *text, const char *p) {
   bool begins = before == 0 || strchr("\n`", p[-1]) != NULL;
   begins = begins || (before >= 2 && (strncmp(p - 2, ": ", 2) == 0 || strncmp(p - 2, "  ", 2) == 0 || strncmp(p - 2, "& ", 2) == 0));
   if (!begins || p[strlen(own_name) + n] == ':') return false;
-  for (size_t i = 0; commands->items[i] != NULL; i++)
-    if (strlen(commands->items[i]->name) == n && strncmp(commands->items[i]->name, p + strlen(own_name), n) == 0) return true;
+  if (is_command(p + strlen(own_name), n)) return true;
   return n > 2 && strncmp(p + strlen(own_name), "--", 2) == 0;
 }
 

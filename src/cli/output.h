@@ -18,8 +18,7 @@ void say_own(FILE *to, const char *text);
 /* Before anything is opened: a standard file that is closed is not to be given to another file. */
 void output_begin(void);
 /* How we were called, and all commands: on a terminal a next step begins as the call did ("build/lynxbench run ..."). */
-struct command_list;
-void output_called(const char *argv0, const struct command_list *list);
+void output_called(const char *argv0, bool (*is_command)(const char *word, size_t length));
 /* What was said reached its file? Else it is reported, and a code that says that all is well becomes CONDITIONS. */
 int output_finish(int code);
 
