@@ -103,7 +103,7 @@ struct bulk *bulk_begin(const char *address) {
   b->ledger.store = &b->store;
   b->address = address;
   buffer_init(&first, ENVELOPE_MAX);
-  must(ledger_open(address, NULL, &made, &error), &error);
+  must(ledger_open(address, STORE_READ, NULL, &made, &error), &error);
   must(ledger_entry_bytes(made, 0, &first, &error), &error);
   ledger_close(made);
   for (size_t i = 0; i < STREAMS; i++) begin_stream(b, i);

@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
   must(signing_key_make(&log_key, &error), &error);
   const struct ledger_start start = {.origin = "bench", .admin = &signer, .log_key = log_key};
   must(ledger_create(path, &start, &error), &error);
-  must(ledger_open(path, log_key, &ledger, &error), &error);
+  must(ledger_open(path, STORE_WRITE, log_key, &ledger, &error), &error);
   for (size_t done = 0; done < n; done += BATCH) {
     double begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (size_t i = 0; i < BATCH; i++) {
@@ -87,13 +87,15 @@ int main(int argc, char **argv) {
   for (int signatures = 0; signatures < 2; signatures++) {
     struct ledger_audit audit;
     begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    double wall = seconds(CLOCK_MONOTONIC);
     must(ledger_audit(ledger, signatures == 1, &audit, &error), &error);
-    (void)printf("audit of the whole tree%s: %.0f entries per processor second\n", signatures == 1 ? " and every signature" : "",
-                 (double)audit.n_entries / (seconds(CLOCK_PROCESS_CPUTIME_ID) - begun));
+    (void)printf("audit of the whole tree%s: %.0f entries per processor second, %.0f/s by the clock\n",
+                 signatures == 1 ? " and every signature" : "", (double)audit.n_entries / (seconds(CLOCK_PROCESS_CPUTIME_ID) - begun),
+                 (double)audit.n_entries / (seconds(CLOCK_MONOTONIC) - wall));
   }
   begun = seconds(CLOCK_PROCESS_CPUTIME_ID);
   struct ledger *again;
-  must(ledger_open(path, NULL, &again, &error), &error);
+  must(ledger_open(path, STORE_READ, NULL, &again, &error), &error);
   (void)printf("opening it: %.2f ms\n", 1e3 * (seconds(CLOCK_PROCESS_CPUTIME_ID) - begun));
   ledger_close(again);
   ledger_close(ledger);

@@ -268,7 +268,7 @@ static void begin(struct making *m, const char *folder) {
   save_key(beside, m->log_key);
   const struct ledger_start start = {.origin = origin, .admin = &m->signer, .log_key = m->log_key};
   must(ledger_create(m->path, &start, &error), &error);
-  must(ledger_open(m->path, NULL, &ledger, &error), &error);
+  must(ledger_open(m->path, STORE_READ, NULL, &ledger, &error), &error);
   const struct merkle_source tree = ledger_tree(ledger);
   must(merkle_edge_read(&tree, 1, &m->edge, &error), &error);
   ledger_close(ledger);
