@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/side_by_side.h"
 #include "ledger/ledger_private.h"
+
+/* Entries are checked so many at a time, side by side: what costs time is their signatures. */
+enum { AUDIT_BATCH = 128, THREADS_MOST = 8 };
 
 struct auditing {
   struct ledger *ledger;
@@ -14,6 +18,14 @@ struct auditing {
   uint8_t leaves[LEDGER_TILE][DIGEST_BYTES]; /* of the entries since the last comparison */
   bool signatures;
   uint64_t n_mentions, n_runs, n_listed; /* keys that the entries make; those of one index that are there */
+  struct audited {
+    struct arena arena;
+    struct bytes bytes;
+    struct admission admission;
+    enum lynx_status status;
+    struct lynx_error error;
+  } batch[AUDIT_BATCH];
+  size_t n_batch, n_checked; /* n_checked: of them, which need not be checked again */
   enum lynx_status status;
   struct lynx_error *error;
 };
@@ -81,40 +93,82 @@ static enum lynx_status check_mentions(struct auditing *a, const struct statemen
   return status;
 }
 
-static bool audit_entry(void *context, struct bytes key, struct bytes value) {
+/* By the policy of before the batch: what a policy among them changes, whoever comes after it is checked by again. */
+static void check_one(void *context, size_t i) {
   struct auditing *a = context;
+  struct audited *e = &a->batch[a->n_checked + i];
+  struct policy *own = arena_alloc(&e->arena, 1, sizeof *own);
+  *own = a->policy;
+  e->error = *a->error;
+  e->status = admission_check(own, e->bytes, &e->arena, &e->admission, &e->error);
+}
+
+static void check_batch(struct auditing *a) {
+  side_by_side(a->n_batch - a->n_checked, side_by_side_threads(THREADS_MOST), check_one, a);
+}
+
+/* Is its policy the one by which those after it are to be checked? */
+static enum lynx_status take_policy(struct auditing *a, struct audited *e, size_t i) {
+  if (e->status != LYNX_OK || strcmp(e->admission.statement.kind, "policy") != 0) return e->status;
+  struct admission again;
+  enum lynx_status status = admission_check(&a->policy, e->bytes, &e->arena, &again, &e->error);
+  statement_release(&again.statement);
+  for (size_t k = i + 1; k < a->n_batch; k++) statement_release(&a->batch[k].admission.statement);
+  a->n_checked = i + 1;
+  check_batch(a);
+  return status;
+}
+
+static enum lynx_status take_checked(struct auditing *a, size_t i) {
+  struct audited *e = &a->batch[i];
   uint8_t leaf[DIGEST_BYTES];
-  uint64_t index = a->edge.size;
-  if (key.length != INDEX_BYTES || ledger_key_number(key, 0, INDEX_BYTES) != index) {
-    a->status = lynx_fail(a->error, LYNX_PROTOCOL, "entry %" PRIu64 " is missing", index);
-    return false;
-  }
-  if (index >= a->result->checkpoint.size) {
-    a->status = lynx_fail(a->error, LYNX_PROTOCOL, "entry %" PRIu64 " lies beyond the newest checkpoint", index);
-    return false;
-  }
-  merkle_leaf(value, leaf);
+  uint64_t index = a->edge.size, n_runs = 0;
+  merkle_leaf(e->bytes, leaf);
   memcpy(a->leaves[index % LEDGER_TILE], leaf, DIGEST_BYTES);
+  enum lynx_status status = LYNX_OK;
   if (a->signatures) {
-    struct arena arena = {0};
-    struct admission admission;
-    a->status = admission_check(&a->policy, value, &arena, &admission, a->error);
-    uint64_t n_runs = 0;
-    if (a->status == LYNX_OK) a->status = check_mentions(a, &admission.statement, leaf, index);
-    if (a->status == LYNX_OK) a->status = ledger_check_run(a->ledger, &admission.statement, index, &n_runs, a->error);
+    status = take_policy(a, e, i);
+    if (status != LYNX_OK) *a->error = e->error;
+    if (status == LYNX_OK) status = check_mentions(a, &e->admission.statement, leaf, index);
+    if (status == LYNX_OK) status = ledger_check_run(a->ledger, &e->admission.statement, index, &n_runs, a->error);
     a->n_runs += n_runs;
-    statement_release(&admission.statement);
-    arena_release(&arena);
     a->result->n_signatures++;
   }
-  if (a->status == LYNX_OK) a->status = merkle_append(&a->edge, leaf, compare_above, a, a->error);
-  if (a->status == LYNX_OK && a->edge.size % LEDGER_TILE == 0) a->status = compare_leaves(a);
-  if (a->status != LYNX_OK) {
-    char field[40];
-    (void)snprintf(field, sizeof field, "entry %" PRIu64, index);
-    lynx_error_at(a->error, NULL, 0, field);
+  if (status == LYNX_OK) status = merkle_append(&a->edge, leaf, compare_above, a, a->error);
+  if (status == LYNX_OK && a->edge.size % LEDGER_TILE == 0) status = compare_leaves(a);
+  if (status == LYNX_OK) return status;
+  char field[40];
+  (void)snprintf(field, sizeof field, "entry %" PRIu64, index);
+  lynx_error_at(a->error, NULL, 0, field);
+  return status;
+}
+
+static enum lynx_status finish_batch(struct auditing *a) {
+  a->n_checked = 0;
+  if (a->signatures) check_batch(a);
+  for (size_t i = 0; i < a->n_batch && a->status == LYNX_OK; i++) a->status = take_checked(a, i);
+  for (size_t i = 0; i < a->n_batch; i++) {
+    statement_release(&a->batch[i].admission.statement);
+    arena_release(&a->batch[i].arena);
+    a->batch[i] = (struct audited){.status = LYNX_OK};
   }
-  return a->status == LYNX_OK;
+  a->n_batch = 0;
+  return a->status;
+}
+
+static bool audit_entry(void *context, struct bytes key, struct bytes value) {
+  struct auditing *a = context;
+  uint64_t index = a->edge.size + a->n_batch;
+  bool missing = key.length != INDEX_BYTES || ledger_key_number(key, 0, INDEX_BYTES) != index, beyond = index >= a->result->checkpoint.size;
+  if (missing || beyond) { /* what came before it is said first */
+    if (finish_batch(a) == LYNX_OK)
+      a->status = lynx_fail(a->error, LYNX_PROTOCOL,
+                            missing ? "entry %" PRIu64 " is missing" : "entry %" PRIu64 " lies beyond the newest checkpoint", index);
+    return false;
+  }
+  struct audited *e = &a->batch[a->n_batch++];
+  e->bytes = a->signatures ? (struct bytes){arena_text(&e->arena, value.ptr, value.length), value.length} : value;
+  return (a->signatures && a->n_batch < AUDIT_BATCH) || finish_batch(a) == LYNX_OK; /* without them there is nothing to be done at a time */
 }
 
 static bool count_key(void *context, struct bytes key, struct bytes value) {
@@ -142,6 +196,7 @@ enum lynx_status ledger_audit(struct ledger *ledger, bool signatures, struct led
   *ret = (struct ledger_audit){0};
   enum lynx_status status = ledger_checkpoint(ledger, NULL, &ret->checkpoint, error);
   if (status == LYNX_OK) status = ledger->store->table->list(ledger->store, &range, audit_entry, a, error);
+  if (status == LYNX_OK && a->status == LYNX_OK) status = finish_batch(a);
   if (status == LYNX_OK) status = a->status;
   if (status == LYNX_OK && a->edge.size % LEDGER_TILE != 0) status = compare_leaves(a);
   merkle_edge_root(&a->edge, root);
