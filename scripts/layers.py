@@ -15,7 +15,7 @@ ALLOWED = {  # what may be used besides base
     "attribute": {"stats", "record", "contract", "trace", "executor", "result"},
     "experiment": {"stats", "record", "telemetry", "contract", "executor", "result", "measure"},
     "serve": {"ledger"},
-    "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result"},
+    "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result", "measure"},
     "history": {"stats", "record", "contract", "executor", "result"},
     "report": {"stats", "verify", "history", "ledger", "record", "contract", "executor", "load", "result", "attribute", "experiment"},
     "library": {"record", "contract", "executor", "result", "measure", "verify", "report"},

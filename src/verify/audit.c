@@ -14,6 +14,7 @@
 #include "result/claim.h"
 #include "result/summary.h"
 #include "verify/bundle_standing.h"
+#include "verify/remade.h"
 
 const char *audit_verdict_text(enum audit_verdict verdict) {
   static const char *const texts[] = {[AUDIT_PASSED] = "passed", [AUDIT_FAILED] = "FAILED", [AUDIT_NOT_ESTABLISHED] = "not established"};
@@ -125,6 +126,17 @@ static void check_rows(struct audit *a, const struct result *r) {
     audit_add(a, AUDIT_NOT_ESTABLISHED, "schedule",
               "no session had arrivals that the contract and a seed fix (closed loops have none, replays come out of a file): that no "
               "request was left out rests on the seal alone");
+}
+
+static void check_prompts(struct audit *a, struct bundle *bundle, const struct result *r, bool withheld) {
+  static const enum audit_verdict verdicts[] = {
+      [PROMPTS_SAME] = AUDIT_PASSED, [PROMPTS_OTHER] = AUDIT_FAILED, [PROMPTS_NOT_REMADE] = AUDIT_NOT_ESTABLISHED};
+  const char *text = withheld ? "they are withheld" : "another tool's file does not hold them";
+  bool there = !withheld && r->imported[0] == 0;
+  enum prompts_remade remade = there ? prompts_remake(bundle, &r->contract, &a->arena, &text) : PROMPTS_NOT_REMADE;
+  audit_add(a, verdicts[remade], "prompts",
+            remade == PROMPTS_NOT_REMADE ? arena_printf(&a->arena, "whether they are those of the contract is not examined: %s", text)
+                                         : text);
 }
 
 /* --- rules --- */
@@ -394,6 +406,7 @@ void audit_bundle(const struct audit_bundle_request *request, struct audit *ret)
   check_contract(ret, bundle, &result);
   check_figures(ret, &result, request->figures);
   check_rows(ret, &result);
+  check_prompts(ret, bundle, &result, seal_withholds(&seal, "input"));
   check_rules(ret, &result, seal_withholds(&seal, "fact"));
   check_model(ret, bundle, &result, request->model);
   check_ledger(ret, request, bundle, &result);

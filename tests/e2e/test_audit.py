@@ -51,6 +51,9 @@ ALTERED = [
     ("rows", "failed", "UPDATE session SET counted_ns = counted_ns / 2"),
     ("rows", "failed", TWICE),
     ("contract", "failed", TWICE),
+    ("prompts", "failed", "UPDATE input SET text = CAST('an easier one' AS BLOB) WHERE id = 3"),
+    ("prompts", "failed", "DELETE FROM input WHERE id = 7"),
+    ("prompts", "failed", "INSERT INTO input SELECT 1 + max(id), text FROM input"),
     ("sessions", "not established", f"UPDATE session SET start_realtime_ns = {EARLIER} WHERE id = 1"),
 ]
 
