@@ -198,6 +198,19 @@ static void find_causes(struct live *live) {
   if (live->n_findings > 0) qsort(live->findings, live->n_findings, sizeof *live->findings, by_share);
 }
 
+/* Three ways not to see a server, and what mends each. */
+const char *live_unseen(const struct live *live, struct arena *arena) {
+  static const char *const holes[] = {"hole.remote-host", "hole.serving-process"};
+  for (size_t i = 0; i < live->facts.n_items; i++) {
+    const struct fact *f = &live->facts.items[i];
+    if (strcmp(f->key, holes[0]) == 0)
+      return "it runs on another host. Run lynxbench there; or `lynxbench sample` there while this runs here, and `lynxbench merge` both";
+    if (strcmp(f->key, holes[1]) == 0 && f->value != NULL) return live_words(arena, f->value);
+  }
+  return "its threads may not be read, or there are so many that looks were too rare. Run as root or as the server's user (in a "
+         "container with --cap-add=SYS_PTRACE), or for longer";
+}
+
 void live_judge(struct live *live) {
   find_causes(live);
   if (live->at.n_lanes > 0) {
@@ -205,9 +218,6 @@ void live_judge(struct live *live) {
     judge_bound(live);
     return;
   }
-  set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
-      "nothing was seen of the serving process: it runs on another machine, this user may not see it, or it has so many threads that "
-      "looks at them were too rare for windows as short");
-  live->bound_why = "the serving process was not seen: run lynxbench where the server runs, as root or as the server's user; or "
-                    "`lynxbench sample` there while this runs, and `lynxbench merge` both";
+  set(live, LIVE_UNDECIDED, "What bounds this server was not seen.", "nothing was seen of the threads of the serving process");
+  live->bound_why = arena_printf(&live->arena, "the serving process was not seen: %s", live_unseen(live, &live->arena));
 }

@@ -6,5 +6,7 @@
 
 /* Fills in bottleneck, bound and findings. */
 void live_judge(struct live *live);
+/* Why nothing of the serving process was seen, and what mends it: another host, no rights, or a container. In the arena. */
+const char *live_unseen(const struct live *live, struct arena *arena);
 
 #endif

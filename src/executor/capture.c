@@ -243,10 +243,11 @@ static void find_serving_process(const struct capture_request *request, struct p
     add_hole(target, facts, "hole.behind-proxy", text);
   }
   if (listener > 0 || request->pid > 0) return;
-  (void)snprintf(
-      text, sizeof text,
-      "%s listens on this machine in a process that is not visible from here (another user's, or in a container): give executor.pid",
-      where);
+  (void)snprintf(text, sizeof text, "%s listens on this machine in a process that is not visible from here: %s, or give executor.pid",
+                 where,
+                 geteuid() != 0 ? "it may be another user's; run as root, or as its user"
+                                : "root sees the processes of its own container only; start this one in the host's (docker: --pid=host "
+                                  "--cap-add=SYS_PTRACE) or in the server's");
   add_hole(target, facts, "hole.serving-process", text);
   target->why_not = "the process that listens is not visible";
 }

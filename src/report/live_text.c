@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attribute/live_verdict.h"
 #include "report/live_report.h"
 #include "report/text.h"
 #include "result/conditions.h"
@@ -239,7 +240,7 @@ bool live_text(const struct live *live, const char *bundle, bool color, struct b
                       strong(&p, false), live_bound_text(live->bound));
   (void)buffer_printf(ret, "next: %s\n\n",
                       live->n_findings > 0    ? live->findings[0].next
-                      : live->at.n_lanes == 0 ? "lynxbench where the server runs, as root or as the server's user"
+                      : live->at.n_lanes == 0 ? live_unseen(live, &p.arena)
                                               : arena_printf(&p.arena, "lynxbench show %s", bundle));
   put_wrapped(&p, "bottleneck", 0, live->bottleneck_text);
   put_wrapped(&p, "", 0, arena_printf(&p.arena, "%s: %s", live_bound_text(live->bound), live->bound_why));
