@@ -92,7 +92,9 @@ static enum lynx_status sql_fail(struct sqlite_store *s, struct lynx_error *erro
  * is made. */
 static int give(int fd, uid_t user, gid_t group) {
   struct stat info;
-  bool fresh = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0 && info.st_nlink == 1;
+  int mode = fcntl(fd, F_GETFL);
+  bool writes = mode >= 0 && (mode & O_ACCMODE) != O_RDONLY;
+  bool fresh = writes && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0 && info.st_nlink == 1;
   return fresh ? fchown(fd, user, group) : 0;
 }
 
@@ -355,9 +357,10 @@ static enum lynx_status open_file(struct sqlite_store *s, struct lynx_error *err
     int code = s->db != NULL ? sqlite3_errcode(s->db) & 0xff : SQLITE_OK;
     bool left = status == LYNX_IO && s->access == STORE_READ && code == SQLITE_PROTOCOL && !s->unreadable;
     bool again = left || (status == LYNX_IO && s->access == STORE_READ && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY));
-    if (status != LYNX_OK && !again) *error = own;
+    if (status == LYNX_OK) return status;
+    close_file(s); /* of what could not be opened nothing is used */
+    if (!again) *error = own;
     if (!again) return status;
-    close_file(s);
     s->unreadable = left;
     *error = own;
     (void)nanosleep(&look, NULL);
@@ -368,6 +371,11 @@ static enum lynx_status open_file(struct sqlite_store *s, struct lynx_error *err
 static bool is_plain(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool has_other_names(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1;
 }
 
 static enum lynx_status sqlite_open(const char *address, enum store_access access, struct store **ret, struct lynx_error *error) {
@@ -381,6 +389,10 @@ static enum lynx_status sqlite_open(const char *address, enum store_access acces
   if (status == LYNX_OK && realpath(address, s->path) == NULL)
     status = errno == ENOENT ? lynx_fail(error, LYNX_NOT_FOUND, "there is no such ledger; `lynxbench log create` makes one")
                              : lynx_fail(error, LYNX_IO, "%s", strerror(errno));
+  if (status == LYNX_OK && access != STORE_READ && has_other_names(s->path))
+    status = lynx_fail(error, LYNX_INPUT,
+                       "found another name (hard link) of the same file: SQLite keeps a log for each name, and two would destroy it. "
+                       "Accepted: one name (`find -samefile` finds the other)");
   if (status == LYNX_OK && !is_plain(s->path)) status = lynx_fail(error, LYNX_INPUT, "found no plain file; accepted: a ledger's file");
   if (status == LYNX_OK) status = open_file(s, error);
   if (status == LYNX_OK) *ret = &s->store;
@@ -402,7 +414,7 @@ static bool is_as_seen(const struct sqlite_store *s) {
 /* What a writer adds lies in its log first: a reader of the file alone begins again with both. */
 static enum lynx_status sqlite_renew(struct store *store, struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
-  if (s->way == WAY_SHARED || s->in_transaction || is_as_seen(s)) return LYNX_OK;
+  if (s->db != NULL && (s->way == WAY_SHARED || s->in_transaction || is_as_seen(s))) return LYNX_OK;
   close_file(s);
   return open_file(s, error);
 }
@@ -416,9 +428,14 @@ static bool is_passing(const struct sqlite_store *s, int code, int *waited_ms) {
   return true;
 }
 
+static enum lynx_status not_open(struct lynx_error *error) {
+  return lynx_fail(error, LYNX_IO, "it could not be opened again after it had changed");
+}
+
 static enum lynx_status sqlite_snapshot(struct store *store, struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
   lynx_assert(!s->in_transaction);
+  if (s->db == NULL) return not_open(error);
   struct lynx_error own = *error; /* it names the ledger already */
   int code, waited_ms = 0;
   do {
@@ -473,9 +490,18 @@ static struct bytes column(sqlite3_stmt *row, int i) {
   return (struct bytes){bytes != NULL ? bytes : "", (size_t)sqlite3_column_bytes(row, i)};
 }
 
+/* Who may not list the folder cannot lock it: what was read is taken only where nothing changed until then. */
+static enum lynx_status check_unchanged(const struct sqlite_store *s, struct lynx_error *error) {
+  if (s->folder_fd >= 0 || s->way == WAY_SHARED || is_as_seen(s)) return LYNX_OK;
+  return lynx_fail(error, LYNX_IO,
+                   "it changed while it was read, and its folder may not be listed by this user, so that it cannot be locked: do it again, "
+                   "or ask for the right to list the folder");
+}
+
 static enum lynx_status sqlite_get(struct store *store, enum store_space space, struct bytes key, struct buffer *ret,
                                    struct lynx_error *error) {
   struct sqlite_store *s = (struct sqlite_store *)store;
+  if (s->db == NULL) return not_open(error);
   sqlite3_stmt *find = s->find[space];
   enum lynx_status status = LYNX_OK;
   int waited_ms = 0,
@@ -489,7 +515,11 @@ static enum lynx_status sqlite_get(struct store *store, enum store_space space, 
   else if (!buffer_append(ret, column(find, 0).ptr, column(find, 0).length))
     status = lynx_fail(error, LYNX_LIMIT, "a value of more than %zu bytes", ret->limit);
   (void)sqlite3_reset(find); /* repeats the step's error */
-  return status;
+  if (status != LYNX_OK && status != LYNX_NOT_FOUND) return status;
+  struct lynx_error own = *error;
+  enum lynx_status unchanged = check_unchanged(s, &own);
+  if (unchanged != LYNX_OK) *error = own;
+  return unchanged != LYNX_OK ? unchanged : status;
 }
 
 static enum lynx_status sqlite_list(struct store *store, const struct store_range *range, store_visit *visit, void *context,
@@ -499,6 +529,7 @@ static enum lynx_status sqlite_list(struct store *store, const struct store_rang
   struct store_bounds bounds;
   sqlite3_stmt *select = NULL;
   int code = SQLITE_ERROR, waited_ms = 0;
+  if (s->db == NULL) return not_open(error);
   store_bounds_of(range, &bounds);
   (void)snprintf(sql, sizeof sql, "SELECT key,value FROM %s WHERE key>=?1 AND key<=?2 ORDER BY key%s", names[range->space],
                  range->backwards ? " DESC" : "");
@@ -511,7 +542,7 @@ static enum lynx_status sqlite_list(struct store *store, const struct store_rang
     } while (is_passing(s, code, &waited_ms));
   enum lynx_status status = code == SQLITE_DONE || code == SQLITE_ROW ? LYNX_OK : sql_fail(s, error, "cannot be read");
   (void)sqlite3_finalize(select); /* repeats the step's error */
-  return status;
+  return status == LYNX_OK ? check_unchanged(s, error) : status;
 }
 
 const struct store_table store_sqlite = {.abi = STORE_ABI,

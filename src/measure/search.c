@@ -7,7 +7,7 @@
 #include "measure/executor_session.h"
 #include "result/point.h"
 
-enum { ROWS_MAX = 4096 };
+enum { ROWS_MAX = SEARCH_WINDOWS_MAX };
 
 struct searching {
   struct run *run;
@@ -137,7 +137,9 @@ enum lynx_status run_search(struct run *run, size_t precision) {
                   "the search was given up: the executor did not become idle between two windows. It works on requests whose clients "
                   "have gone; let the contract start it (executor.start), so that each window has a new one");
   if (status == LYNX_OK && end == SEARCH_TOO_LONG)
-    run_put_event(run, EVENT_SEARCH, "the search was given up: its verdicts kept contradicting one another");
+    run_put_event(
+        run, EVENT_SEARCH,
+        "the search was given up: its verdicts kept contradicting one another, or it took more loads or windows than are foreseen");
   free(s);
   return status;
 }

@@ -172,7 +172,7 @@ enum lynx_status point_measure(struct bundle *bundle, const struct contract *con
                                    .n_parts = PARTS,
                                    .n_arrivals = w.arrivals,
                                    .expected = n_sessions > 0 ? ret->rate_per_s * w.window_s / (double)(n_sessions * PARTS) : 0};
-  ret->growth = growth_of(&parts, look_confidence(confidence, looks));
+  ret->growth = growth_of(&parts, look_confidence(confidence, looks > SEARCH_LOOKS_AGAIN ? looks : SEARCH_LOOKS_AGAIN));
   ret->backlog = growth_verdict(&ret->growth, contract->regime.search.resolution, final);
   judge_objectives(contract, (struct objective_values *const *const *)w.own, n_sessions, ret);
   bool failing = w.timed > 0 && (double)ret->n_failed / w.timed > contract->method.failures_at_most;

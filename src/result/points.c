@@ -65,7 +65,10 @@ static void certify(struct result *result, struct result_precision *p) {
   c->failing_for_sure = failing != NULL &&
                         ((failing->backlog == LOAD_NOT_SUSTAINED && failing->growth.low > 0) || failing->objectives_missed);
   double resolution = c->passing > 0 && c->failing > 0 ? c->failing / c->passing - 1 : INFINITY;
-  bool both = passing != NULL && failing != NULL && passing->certify && failing->certify, alone = both && passing->alone && failing->alone;
+  size_t sessions = (size_t)result->contract.method.sessions;
+  bool both = passing != NULL && failing != NULL && passing->certify && failing->certify && passing->n_sessions >= sessions &&
+              failing->n_sessions >= sessions,
+       alone = both && passing->alone && failing->alone;
   struct arena *arena = &result->arena;
   c->certified = alone && !failing->instrument_limited && resolution <= regime->search.resolution * (1 + 1e-9) &&
                  passing->objectives_held && !below_fails && passing->growth.high < regime->search.resolution;
@@ -80,7 +83,7 @@ static void certify(struct result *result, struct result_precision *p) {
         100 * resolution, (long long)c->n_arrivals,
         c->certified  ? ""
         : below_fails ? "; not certified: a lower load failed"
-        : !both       ? "; not certified: the two loads were not both measured again"
+        : !both       ? "; not certified: the two loads were not both measured again, as often as method.sessions says"
         : !alone ? "; not certified: the executor was not seen idle before every window, so that one may have begun in another's backlog"
         : failing->instrument_limited
             ? arena_printf(arena,

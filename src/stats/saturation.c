@@ -70,7 +70,6 @@ static const double halvings_least = 1.0 / 1024, tiny = 1e-12;
 /* A fifth of the resolution: a certificate costs more than what makes the next guess that good (tests/simulate). From farther above than
  * half its capacity again, an executor may complete more or less than what it sustains. */
 static const double guess_error = 0.2, guess_from = 1.5;
-enum { AGAIN = 3 }; /* times as many windows as planned, for a load that others contradict or that leaves something open */
 
 static const struct load_seen *best_of(const struct saturation_point *p) {
   return p->certificate.n_windows > 0 ? &p->certificate : &p->search;
@@ -172,7 +171,7 @@ static struct saturation_point *to_repeat(struct saturation_search *s, size_t sp
     const struct load_seen *seen = best_of(p);
     bool passing = fabs(p->load - s->passing) <= tiny * p->load;
     bool open = seen->sustained != (i < split) || (passing && !seen->holds);
-    size_t most = AGAIN * (p->certificate.n_windows > 0 ? s->sessions : s->looks);
+    size_t most = SEARCH_LOOKS_AGAIN * (p->certificate.n_windows > 0 ? s->sessions : s->looks);
     if (open && seen->n_windows > 0 && seen->n_windows < most && (found == NULL || seen->n_windows < best_of(found)->n_windows)) found = p;
   }
   return found;
@@ -191,10 +190,10 @@ static size_t turns_of(const struct saturation_search *s) {
 }
 
 static enum search_end begin_certificate(struct saturation_search *s, const struct bracket *b, struct load_asked *ret) {
-  s->passing = b->passing;
-  s->failing = b->failing;
-  s->turn = 0;
   if (point_at(s, b->passing) == NULL || (b->failing > 0 && point_at(s, b->failing) == NULL)) return SEARCH_TOO_LONG;
+  s->passing = point_at(s, b->passing)->load; /* one that differs by rounding is the same */
+  s->failing = b->failing > 0 ? point_at(s, b->failing)->load : 0;
+  s->turn = 0;
   return next_of_certificate(s, ret);
 }
 
@@ -229,10 +228,13 @@ static enum search_end choose(struct saturation_search *s, struct load_asked *re
     s->turn = turns_of(s);
     struct saturation_point *again = to_repeat(s, split);
     if (again != NULL) {
-      *ret = (struct load_asked){again->load, again->certificate.n_windows > 0};
+      s->again = again->load;
+      s->again_certify = again->certificate.n_windows > 0;
+      s->n_again = s->again_certify ? s->sessions : 1; /* as many as one look of a certificate takes */
+      *ret = (struct load_asked){s->again, s->again_certify};
       return SEARCH_GOES_ON;
     }
-    s->certified = cost <= 0;
+    s->certified = cost <= 0 && best_of(&s->points[place_of(s, s->passing)])->holds;
     return whole ? SEARCH_NOT_SATURATED : SEARCH_FOUND;
   }
   if (whole || is_narrow(s, &known)) return begin_certificate(s, &known, ret);
@@ -240,8 +242,8 @@ static enum search_end choose(struct saturation_search *s, struct load_asked *re
   if (wanted.passing > 0 && !was_certified(s, &wanted)) return begin_certificate(s, &wanted, ret);
   if (!(load > 0)) load = next_between(s, &known);
   if (point_at(s, load) == NULL) return SEARCH_TOO_LONG;
-  s->trying = load;
-  *ret = (struct load_asked){load, false};
+  s->trying = point_at(s, load)->load;
+  *ret = (struct load_asked){s->trying, false};
   return SEARCH_GOES_ON;
 }
 
@@ -252,7 +254,9 @@ enum search_end saturation_next(struct saturation_search *s, struct load_asked *
     return SEARCH_GOES_ON;
   }
   if (s->passing > 0 && s->turn < turns_of(s)) return next_of_certificate(s, ret);
-  return choose(s, ret);
+  if (s->n_again == 0) return choose(s, ret);
+  *ret = (struct load_asked){s->again, s->again_certify};
+  return SEARCH_GOES_ON;
 }
 
 void saturation_tell(struct saturation_search *s, const struct load_asked *asked, const struct load_seen *seen) {
@@ -261,7 +265,8 @@ void saturation_tell(struct saturation_search *s, const struct load_asked *asked
   if (p == NULL) return; /* it was asked for: it is there */
   *(asked->certify ? &p->certificate : &p->search) = *seen;
   if (s->trying > 0 && (seen->decided || seen->n_windows >= s->looks)) s->trying = 0;
-  else if (asked->certify && s->passing > 0 && s->turn < turns_of(s)) s->turn++;
+  else if (s->trying <= 0 && asked->certify && s->passing > 0 && s->turn < turns_of(s)) s->turn++;
+  else if (s->n_again > 0) s->n_again--;
 }
 
 bool saturation_is_last(const struct saturation_search *s, const struct load_asked *asked) {

@@ -50,7 +50,7 @@ double saturation_resolution(double n_arrivals);
 
 enum search_end { SEARCH_GOES_ON, SEARCH_FOUND, SEARCH_NOT_SATURATED, SEARCH_NOTHING_SUSTAINED, SEARCH_TOO_LONG };
 
-enum { SEARCH_POINTS_MAX = 60, SEARCH_WINDOWS_MAX = 1000 };
+enum { SEARCH_POINTS_MAX = 60, SEARCH_WINDOWS_MAX = 8192, SEARCH_LOOKS_AGAIN = 3 };
 
 /* What all windows of one load and purpose say together. */
 struct load_seen {
@@ -74,8 +74,11 @@ struct saturation_search {
   size_t n_points, n_windows;
   double trying;           /* the load being decided; 0: none */
   double passing, failing; /* the bracket of the newest certificate; 0: none. Of `to` alone failing is 0 */
-  size_t turn;             /* of its windows */
-  bool certified;          /* both were measured again, and nothing contradicts them */
+  double again;            /* a load that others contradict: more windows of the kind that it has; n_again: how many still */
+  bool again_certify;
+  size_t n_again;
+  size_t turn;    /* of its windows */
+  bool certified; /* both were measured again, and nothing contradicts them */
 };
 
 struct load_asked {

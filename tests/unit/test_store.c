@@ -233,6 +233,43 @@ static void check_reader(const char *address) {
   reader->table->close(reader);
 }
 
+/* A reader that could not be renewed is not open; and is again, once it can be. */
+static void check_renewed(void) {
+  struct store *s = NULL;
+  struct lynx_error error = {0};
+  struct buffer value;
+  char log[200];
+  buffer_init(&value, 100);
+  CHECK_INT(store_open(path, STORE_READ, &s, &error), LYNX_OK);
+  if (s == NULL) return;
+  (void)snprintf(log, sizeof log, "%s-wal", path);
+  CHECK_INT(symlink("/nonexistent", log), 0);
+  for (int k = 0; k < 2; k++) {
+    CHECK_INT(s->table->renew(s, &error), LYNX_INPUT);
+    CHECK_INT(s->table->snapshot(s, &error), LYNX_IO);
+    CHECK_INT(s->table->get(s, STORE_ENTRY, bytes_of("none"), &value, &error), LYNX_IO);
+  }
+  CHECK_INT(unlink(log), 0);
+  CHECK_INT(s->table->renew(s, &error), LYNX_OK);
+  CHECK_INT(s->table->snapshot(s, &error), LYNX_OK);
+  s->table->abort(s);
+  s->table->close(s);
+  buffer_release(&value);
+}
+
+/* Two names of one file have two logs: a writer would destroy it. */
+static void check_other_name(void) {
+  struct store *s = NULL;
+  struct lynx_error error = {0};
+  char other[200];
+  (void)snprintf(other, sizeof other, "%s.other", path);
+  CHECK_INT(link(path, other), 0);
+  CHECK_INT(store_open(other, STORE_WRITE, &s, &error), LYNX_INPUT);
+  CHECK_INT(store_open(other, STORE_READ, &s, &error), LYNX_OK);
+  if (s != NULL) s->table->close(s);
+  CHECK_INT(unlink(other), 0);
+}
+
 /* What one large upload leaves in the log is taken in and cut off. */
 static void check_log_is_cut(void) {
   enum { PARTS = 60 };
@@ -286,6 +323,8 @@ int main(void) {
   CHECK_INT(store_open(path, STORE_WRITE, &s, &error), LYNX_NOT_FOUND);
   check_store(path, true);
   check_log_is_cut();
+  check_renewed();
+  check_other_name();
   char command[300];
   (void)snprintf(command, sizeof command, "rm -f %s %s-wal %s-shm", path, path, path);
   CHECK_INT(system(command), 0);
