@@ -1,6 +1,7 @@
 """What counts as an answer, and as how many tokens: by servers that contradict themselves, or stop halfway."""
 
 import json
+import statistics
 import threading
 import time
 
@@ -51,8 +52,8 @@ def running(step, last):
 def test_an_answer_has_as_many_tokens_as_its_last_usage_says(tmp_path, step, last, contradicts):
     """Whatever was told on the way says only when they came; and who tells two numbers is believed neither."""
     out, p = measured(tmp_path, running(step, last), ", continuous_usage: true")
-    wanted = RATE * last
-    assert abs(p["output_rate"]["estimate"] - wanted) < 0.15 * wanted, p["output_rate"]
+    each = p["output_rate"]["estimate"] / p["request_rate"]["estimate"]  # a busy machine slows both alike
+    assert abs(each - last) < 0.15 * last and p["mean_output_tokens"] == last, (each, p["output_rate"])
     found, claim = check_of(p, "usage"), l.lynx("claim", out)
     if contradicts:
         assert found["verdict"] == "failed" and "other tokens with their events" in found["text"], found
@@ -185,15 +186,20 @@ def first_times(bundle):
     ]
 
 
+def is_apart(seconds):
+    """All came later, by what was slept in between: where the first was read late, on a busy machine, it seems less."""
+    return min(seconds) > 0 and statistics.median(seconds) > 0.5 * APART_S
+
+
 def test_the_answer_of_a_reasoning_model_begins_after_its_reasoning(tmp_path):
     """Two metrics: who waits for the answer waits longer than for the first token."""
     limits = [("time_to_first_token", "4s"), ("time_to_first_answer_token", f"{int(APART_S * 500)}ms")]
     slo = "[" + ", ".join(f"{{metric: {m}, quantile: 0.5, at_most: {t}}}" for m, t in limits) + "]"
     out, p = measured_chat(tmp_path, (0, THOUGHT), (0, THOUGHT), (APART_S, WORD), (0, WORD), slo=slo)
     rows = first_times(out)
-    assert rows and all(answer >= APART_S and call is None for answer, call in rows), rows
+    assert is_apart([answer for answer, _ in rows]) and all(call is None for _, call in rows), rows
     first, answer = (p50(p, m) for m, _ in limits)
-    assert first >= 0 and answer - first >= APART_S * 0.9e9, (first, answer)
+    assert first >= 0 and answer - first >= APART_S * 0.5e9, (first, answer)
     assert [o["met"] for o in p["objectives"]] == [True, False], p["objectives"]
     assert p["latency"]["time_to_first_tool_call"]["n"] == 0, "no tool was called"
     shown = l.lynx("show", out).stdout
@@ -209,9 +215,10 @@ def test_an_answer_that_reasoning_left_no_room_for_never_begins(tmp_path):
 
 def test_a_tool_call_has_a_first_token_of_its_own(tmp_path):
     out, p = measured_chat(tmp_path, (0, THOUGHT), (APART_S, CALL))
-    assert all(answer is None and call >= APART_S for answer, call in first_times(out)), first_times(out)
+    rows = first_times(out)
+    assert is_apart([call for _, call in rows]) and all(answer is None for answer, _ in rows), rows
     first, call = (p50(p, f"time_to_first_{m}") for m in ("token", "tool_call"))
-    assert call - first >= APART_S * 0.9e9, (first, call)
+    assert call - first >= APART_S * 0.5e9, (first, call)
     assert p["latency"]["time_to_first_answer_token"]["n"] == 0, "it holds no answer"
 
 
