@@ -1,11 +1,13 @@
 #include "serve/reading.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
+#include "base/shown.h"
 #include "serve/door.h"
 
 static const char cookie_name[] = "lynxbench_reader";
@@ -24,13 +26,26 @@ static bool is_of_proxy(const struct reading *r, struct MHD_Connection *connecti
          strcmp(text, r->proxy) == 0;
 }
 
+/* Does it name somebody? Proxies write one of these words, or blanks, where nobody was asked. A name has a letter or a digit, and nothing
+ * that only misleads. */
+static bool is_a_name(const char *who) {
+  static const char *const nobody[] = {"(null)", "null", "nil", "none", "undefined", "anonymous", "unknown", "unauthenticated"};
+  bool letters = false;
+  for (const unsigned char *p = (const unsigned char *)who; *p != 0;) {
+    size_t n = utf8_length(p, strlen((const char *)p));
+    if (n == 0 || text_misleads(p, n)) return false;
+    letters = letters || (n == 1 && isalnum(*p) != 0) || (n == 2 && *p >= 0xc3) ||
+              (n == 3 && *p != 0xe2 && memcmp(p, "\xe3\x80\x80", 3) != 0) || n == 4;
+    p += n;
+  }
+  for (size_t i = 0; i < LYNX_COUNT(nobody) && letters; i++) letters = strcasecmp(who, nobody[i]) != 0;
+  return letters;
+}
+
 /* A proxy that the operator named has asked who it is. */
 static bool is_named_by_proxy(const struct reading *r, struct MHD_Connection *connection) {
-  static const char *const nobody[] = {"", "-", "(null)"};
   const char *who = is_of_proxy(r, connection) ? MHD_lookup_connection_value(connection, MHD_HEADER_KIND, r->identity_header) : NULL;
-  bool named = who != NULL;
-  for (size_t i = 0; i < LYNX_COUNT(nobody) && named; i++) named = strcmp(who, nobody[i]) != 0;
-  return named;
+  return who != NULL && is_a_name(who);
 }
 
 bool reading_header_is_good(const char *name) {

@@ -136,8 +136,11 @@ def test_a_proxy_names_readers(teams, tmp_path):
     words = ("--readers", path, "--trusted-proxy", "127.0.0.1", "--identity-header", "X-Who")
     server = Serving(teams.ledger, str(tmp_path), *words)
     try:
-        check_equal(server.ask("GET", "/checkpoint", headers={"X-Who": "jo"})[0], 200, "the proxy's word")
-        for headers in ({}, {"X-Who": ""}, {"X-Who": "-"}, {"X-Who": "(null)"}, {"X-Forwarded-User": "jo"}):
+        for who in ("jo", "CN=Jo Doe,O=x", "7", "jörg".encode(), "日本".encode()):
+            check_equal(server.ask("GET", "/checkpoint", headers={"X-Who": who})[0], 200, f"the proxy's word: {who}")
+        nobody = ["", "-", " ", "(null)", "(NULL)", "Null", "none", "anonymous", "\t"]
+        nobody += ["\u00a0".encode(), "\u200b".encode(), b"\xff"]
+        for headers in ({}, {"X-Forwarded-User": "jo"}, *({"X-Who": who} for who in nobody)):
             check_equal(server.ask("GET", "/checkpoint", headers=headers)[0], 401, f"{headers}")
         status, _ = server.ask("GET", "/checkpoint", headers={"X-Who": "jo"}, source=("127.0.0.2", 0))
         check_equal(status, 401, "from another address it is anybody's word")
