@@ -81,7 +81,22 @@ static bool put_text(FILE *to, const char *text) {
   return called == NULL || isatty(fileno(to)) == 0 ? fputs(text, to) >= 0 : put_steps(to, text);
 }
 
+/* A line of progress is on the terminal. */
+static bool is_progressing;
+
+void clear_progress(void) {
+  if (is_progressing) (void)fputs(text_colors[TEXT_ERASE_LINE], stderr);
+  is_progressing = false;
+}
+
+void say_progress(const char *line) {
+  clear_progress();
+  (void)fputs(line, stderr);
+  is_progressing = true;
+}
+
 void say_own(FILE *to, const char *text) {
+  clear_progress();
   if (put_text(to, text) || to != stdout || output_failed != 0) return;
   output_failed = errno;
 }

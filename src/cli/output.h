@@ -15,6 +15,10 @@ void say_to(FILE *to, const char *format, ...) LYNX_PRINTF(2, 3);
 /* Our own text, with its lines. */
 void say_own(FILE *to, const char *text);
 
+/* On a terminal, a line that the next thing that is said takes away: how far it is. */
+void say_progress(const char *line);
+void clear_progress(void);
+
 /* Before anything is opened: a standard file that is closed is not to be given to another file. */
 void output_begin(void);
 /* How we were called, and all commands: on a terminal a next step begins as the call did ("build/lynxbench run ..."). */

@@ -2,10 +2,13 @@
 #include "cli/screen.h"
 
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { LINE_EVERY_S = 10 /* elsewhere than on a terminal */, LINE_MAX_BYTES = 400 };
 
 static atomic_int stop;
 
@@ -32,7 +35,17 @@ void screen_init(struct screen *screen, bool quiet) {
 }
 
 void screen_clear(const struct screen *screen) {
-  if (screen->terminal && !screen->quiet) complain("\r\033[K");
+  (void)screen;
+  clear_progress();
+}
+
+/* Adds to a line of progress; what does not fit is left out. */
+__attribute__((format(printf, 3, 4))) static void add(char line[LINE_MAX_BYTES], size_t *used, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  int n = text_vformat(line + *used, LINE_MAX_BYTES - *used, format, values);
+  va_end(values);
+  if (n > 0) *used = *used + (size_t)n < LINE_MAX_BYTES ? *used + (size_t)n : LINE_MAX_BYTES - 1;
 }
 
 void screen_show(void *context, const struct run_progress *p) {
@@ -44,24 +57,28 @@ void screen_show(void *context, const struct run_progress *p) {
   double rate = seconds > 0 ? (double)(p->n_tokens - screen->last_tokens) / seconds : 0,
          done = seconds > 0 ? (double)(p->n_done - screen->last_done) / seconds : 0;
   if (screen->last_session != p->session) screen->last_elapsed = 0, screen->last_tokens = screen->last_done = 0, rate = done = 0;
-  if (!screen->terminal && !new_step && time(NULL) - screen->last_line < 10) return;
+  bool first = !screen->counted && strcmp(p->step, "counted") == 0; /* the first that counts is said at once */
+  if (!screen->terminal && !first && time(NULL) - screen->last_line < LINE_EVERY_S) return;
+  screen->counted = screen->counted || first;
   if (screen->terminal && !new_step && seconds < 0.5) return;
   char of[32] = "", rate_text[40] = "";
   if (p->n_sessions > 0) (void)snprintf(of, sizeof of, "/%lld", (long long)p->n_sessions);
   bool plain = p->purpose == PURPOSE_MEASURE || p->purpose == PURPOSE_OBSERVE;
   if (p->rate_per_s > 0 && !plain) (void)snprintf(rate_text, sizeof rate_text, " at %.5g/s", p->rate_per_s);
-  complain("%s%s%s[%lld%s] %-5s %s%s%-8s%s", screen->terminal ? text_colors[TEXT_ERASE_LINE] : "",
-           screen->label != NULL ? screen->label : "", screen->label != NULL ? " " : "", (long long)p->session, of, p->precision,
-           plain ? "" : purpose_text(p->purpose), plain ? "" : ": ", p->step, rate_text);
+  size_t used = 0;
+  char line[LINE_MAX_BYTES];
+  add(line, &used, "%s%s[%lld%s] %-5s %s%s%-8s%s", screen->label != NULL ? screen->label : "", screen->label != NULL ? " " : "",
+      (long long)p->session, of, p->precision, plain ? "" : purpose_text(p->purpose), plain ? "" : ": ", p->step, rate_text);
   if (p->total_s > 0) {
     double left = p->total_s - p->elapsed_s;
-    complain(" %5.1f of %.0f s, %5.1f requests/s,", p->elapsed_s, p->total_s, done);
-    if (p->n_tokens > 0) complain(" %7.0f tokens/s,", rate);
-    complain(" %d in flight, %lld failed", p->in_flight, p->n_failed);
+    add(line, &used, " %5.1f of %.0f s, %5.1f requests/s,", p->elapsed_s, p->total_s, done);
+    if (p->n_tokens > 0) add(line, &used, " %7.0f tokens/s,", rate);
+    add(line, &used, " %d in flight, %lld failed", p->in_flight, p->n_failed);
     double all = (left > 0 ? left : 0) + (double)(p->n_sessions - p->session) * p->total_s;
-    if (left > 0 && p->n_sessions > 0) complain(", %.0f s left of at least %.0f in all", left, all);
+    if (left > 0 && p->n_sessions > 0) add(line, &used, ", %.0f s left of at least %.0f in all", left, all);
   }
-  if (!screen->terminal) complain("\n");
+  if (screen->terminal) say_progress(line);
+  else complain("%s\n", line);
   screen->last_line = time(NULL);
   (void)snprintf(screen->last_step, sizeof screen->last_step, "%s", p->step);
   screen->last_session = p->session;
@@ -71,8 +88,8 @@ void screen_show(void *context, const struct run_progress *p) {
 }
 
 void screen_note(void *context, const char *text) {
-  const struct screen *screen = context;
-  complain("%s%s\n", screen->terminal ? text_colors[TEXT_ERASE_LINE] : "", text);
+  (void)context;
+  complain("%s\n", text);
 }
 
 char *screen_bundle_name(const struct contract *contract, const char *suffix, char *text, size_t size) {

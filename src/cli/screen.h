@@ -9,9 +9,9 @@
 #include "measure/run.h"
 
 struct screen {
-  bool terminal, quiet;
-  struct telling *telling; /* where progress is reported beside the terminal; NULL */
-  const char *label;       /* of the run, where several go on in turn; NULL */
+  bool terminal, quiet, counted; /* counted: a step that counts was shown */
+  struct telling *telling;       /* where progress is reported beside the terminal; NULL */
+  const char *label;             /* of the run, where several go on in turn; NULL */
   char last_step[64];
   int64_t last_session;
   time_t last_line;

@@ -1,5 +1,6 @@
 """Nothing that others wrote steers a terminal or forges a line; what cannot be written is reported."""
 
+import contextlib
 import json
 import os
 import pty
@@ -322,6 +323,27 @@ def test_a_next_step_begins_as_the_call_did(tmp_path, by_name):
     r = subprocess.run(["sh", "-c", step], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert r.returncode == 0, (step, r.stderr)
     assert f"next: {name} " not in r.stdout or by_name, "elsewhere than on a terminal it is called by its name"
+
+
+def test_an_error_takes_the_line_of_progress_away(tmp_path):
+    """And where nobody looks there is a line every ten seconds, not one for each step."""
+    port = l.free_port()
+    path = l.contract(f"{tmp_path}/c.yaml", port, method="{warm_up: 200ms, counted: 600ms, sessions: 4, drain: 1s}")
+    with l.reference("--mode", "metronome", port=port):
+        plain = said("run", path, "--out", f"{tmp_path}/a.lynx").stderr.decode()
+        ours, theirs = pty.openpty()
+        words = [l.LYNX, "run", path, "--out", f"{tmp_path}/b.lynx"]
+        subprocess.run(words, stderr=theirs, stdout=subprocess.DEVNULL, env=l.environment(TERM="xterm"), timeout=60)
+        os.close(theirs)
+        told = b""
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 1 << 16):
+                told += more
+        os.close(ours)
+    steps = [line for line in plain.splitlines() if re.match(r"\[\d/4\] ", line)]
+    assert 1 <= len(steps) <= 2 + 60 // 10, steps
+    shown = told.decode().replace("\r\n", "\n").split("\r\x1b[K")
+    assert len(shown) > 3 and not [s for s in shown if re.search(r"\d failed.*\n", s)], shown
 
 
 if __name__ == "__main__":
