@@ -15,14 +15,21 @@ static double rate_of(const struct live *live) {
   return live->precision->request_rate.estimate;
 }
 
+/* For a command that is to be pasted: a stranger's bundle may name anything. */
+static const char *endpoint_of(const struct live *live) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/_-[]";
+  const char *endpoint = live->result->contract.executor.endpoint;
+  return endpoint != NULL && endpoint[0] != 0 && strspn(endpoint, plain) == strlen(endpoint) ? endpoint : "URL";
+}
+
 static const char *why_not(const struct live *a, const struct live *b, struct arena *arena) {
   double tokens_a = a->precision->mean_output_tokens, tokens_b = b->precision->mean_output_tokens;
   if (a->at.concurrency != b->at.concurrency)
     return arena_printf(arena,
-                        "%lld request%s in flight before and %lld after. next: lynxbench diagnose URL --in-flight %lld, then this "
+                        "%lld request%s in flight before and %lld after. next: lynxbench diagnose %.200s --in-flight %lld, then this "
                         "again with its bundle",
                         (long long)a->at.concurrency, a->at.concurrency == 1 ? " was" : "s were", (long long)b->at.concurrency,
-                        (long long)a->at.concurrency);
+                        endpoint_of(b), (long long)a->at.concurrency);
   if (tokens_a > 0 && tokens_b > 0 && fabs(tokens_b / tokens_a - 1) > 0.1)
     return arena_printf(arena,
                         "answers held %.4g tokens before and %.4g after: that is other work; run the contract of the first again "

@@ -80,9 +80,16 @@ static void list_findings(const struct confirming *c, FILE *to) {
 
 /* No finding was named: those of the run. */
 static int list(const struct confirming *c) {
+  const struct finding *testable = NULL;
   say("%s: %zu finding%s%s\n", c->p.path, c->live.n_findings, LYNX_S(c->live.n_findings),
-      c->live.n_findings > 0 ? ". next: lynxbench confirm RUN FINDING tests one" : ": nothing is to be confirmed");
+      c->live.n_findings > 0 ? "" : ": nothing is to be confirmed");
   list_findings(c, stdout);
+  for (size_t i = 0; i < c->live.n_findings && testable == NULL; i++) {
+    struct confirm_plan plan;
+    char why[600];
+    if (confirm_plan_make(&c->live.findings[i], starts(c), NULL, &plan, why, sizeof why)) testable = &c->live.findings[i];
+  }
+  if (testable != NULL) say("next: lynxbench confirm %s %s\n", c->p.path, testable->id);
   return c->live.n_findings > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
 
@@ -151,9 +158,11 @@ static int prepare(struct confirming *c) {
     return EXIT_WRONG_INPUT;
   }
   if (strcmp(c->plan.perturbers[0], "neighbour") == 0 && may_stop == NULL) {
+    const char *named = c->plan.finding->named, *digits = named + strlen(named);
+    while (digits > named && digits[-1] >= '0' && digits[-1] <= '9') digits--;
     complain("lynxbench confirm: the experiment stops the other process (%s) for blocks of a few seconds, and lets it go on in between. "
-             "That is its operator's decision: --may-stop PID\n",
-             c->plan.finding->named);
+             "That is its operator's decision.\nnext: lynxbench confirm %s %s --may-stop %s\n",
+             named, c->p.path, c->plan.finding->id, digits[0] != 0 ? digits : "PID");
     return EXIT_INCONCLUSIVE;
   }
   c->p.functions[0] = c->plan.function;
