@@ -297,8 +297,7 @@ static void state_figure(struct making *m) {
   bool agreed = no_claim == NULL && all_signed(m->contract);
   bool named = m->contract->contract != NULL && m->contract->contract->signatories.n_items > 0;
   if (no_claim == NULL && !agreed)
-    (void)buffer_text(&m->text, named ? ", under terms that not all have signed who are to agree to them"
-                                      : ", under terms that nobody is named to agree to");
+    (void)buffer_text(&m->text, named ? "; not all have signed the terms" : "; the terms name nobody to sign them");
   (void)buffer_text(&m->text, ".");
   struct meeting_item *s = state(m, agreed ? MEETING_AGREED : MEETING_UNKNOWN, kept(m));
   s->entry = m->run->index;

@@ -125,7 +125,7 @@ def test_the_meeting_page_says_what_was_planted(story, server):
         return found[0]
 
     newest = l.show(story.runs[-1])["bundle"]["root"]
-    measured = one("not known", "^ml measured output throughput [123].*, under terms that not all have signed")
+    measured = one("not known", "^ml measured output throughput [123].*; not all have signed the terms")
     assert measured["result"] == newest
     assert "entry" in one("agreed", "^platform re-ran it: reproduced")
     one("agreed", "^ml signed the terms")
