@@ -96,9 +96,11 @@ void say_progress(const char *line) {
 }
 
 void say_own(FILE *to, const char *text) {
+  int why = errno; /* who says something goes on with its own: isatty() of a file sets it */
   clear_progress();
-  if (put_text(to, text) || to != stdout || output_failed != 0) return;
-  output_failed = errno;
+  bool good = put_text(to, text);
+  if (!good && to == stdout && output_failed == 0) output_failed = errno;
+  errno = why;
 }
 
 void say(const char *format, ...) {

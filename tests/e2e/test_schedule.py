@@ -142,7 +142,7 @@ def test_two_schedulers_run_it_once(place, tmp_path):
     two = [subprocess.Popen([str(w) for w in words], **quiet) for _ in range(2)]
     for p in two:
         out, err = p.communicate(timeout=120)
-        assert p.returncode == 0, err
+        assert p.returncode == 0, (out, err)
     assert [x["state"] for x in log(folder)] == ["begun", "ended"] and len(list(folder.glob("*.lynx"))) == 1
 
 
