@@ -200,12 +200,11 @@ static void find_causes(struct live *live) {
 
 /* Three ways not to see a server, and what mends each. */
 const char *live_unseen(const struct live *live, struct arena *arena) {
-  static const char *const holes[] = {"hole.remote-host", "hole.serving-process"};
   for (size_t i = 0; i < live->facts.n_items; i++) {
     const struct fact *f = &live->facts.items[i];
-    if (strcmp(f->key, holes[0]) == 0)
+    if (strcmp(f->key, "hole.remote-host") == 0)
       return "it runs on another host. Run lynxbench there; or `lynxbench sample` there while this runs here, and `lynxbench merge` both";
-    if (strcmp(f->key, holes[1]) == 0 && f->value != NULL) return live_words(arena, f->value);
+    if (strcmp(f->key, "hole.serving-process") == 0 && f->value != NULL) return live_words(arena, f->value);
   }
   return "its threads may not be read, or there are so many that looks were too rare. Run as root or as the server's user (in a "
          "container with --cap-add=SYS_PTRACE), or for longer";

@@ -68,27 +68,25 @@ static bool starts(const struct confirming *c) {
   return contract_states(&c->p.run.result.contract, "executor.start");
 }
 
-static void list_findings(const struct confirming *c, FILE *to) {
+/* The first that an experiment can test; NULL: none. */
+static const struct finding *list_findings(const struct confirming *c, FILE *to) {
+  const struct finding *testable = NULL;
   for (size_t i = 0; i < c->live.n_findings; i++) {
     struct confirm_plan plan;
     char why[600];
     bool can = confirm_plan_make(&c->live.findings[i], starts(c), NULL, &plan, why, sizeof why);
     say_to(to, "  %-18s %s (%s%s)\n", c->live.findings[i].id, c->live.findings[i].title, can ? "by: " : "by hand",
            can ? plan.perturbers[0] : "");
+    if (can && testable == NULL) testable = &c->live.findings[i];
   }
+  return testable;
 }
 
 /* No finding was named: those of the run. */
 static int list(const struct confirming *c) {
-  const struct finding *testable = NULL;
   say("%s: %zu finding%s%s\n", c->p.path, c->live.n_findings, LYNX_S(c->live.n_findings),
       c->live.n_findings > 0 ? "" : ": nothing is to be confirmed");
-  list_findings(c, stdout);
-  for (size_t i = 0; i < c->live.n_findings && testable == NULL; i++) {
-    struct confirm_plan plan;
-    char why[600];
-    if (confirm_plan_make(&c->live.findings[i], starts(c), NULL, &plan, why, sizeof why)) testable = &c->live.findings[i];
-  }
+  const struct finding *testable = list_findings(c, stdout);
   if (testable != NULL) say("next: lynxbench confirm %s %s\n", c->p.path, testable->id);
   return c->live.n_findings > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
@@ -127,7 +125,7 @@ static const struct finding *finding_called(const struct confirming *c, const ch
     if (strcmp(c->live.findings[i].id, name) == 0) return &c->live.findings[i];
   complain("lynxbench confirm: found '%s'; accepted: a finding of %s%s\n", name, c->p.path,
            c->live.n_findings > 0 ? ":" : ", which has none");
-  list_findings(c, stderr);
+  (void)list_findings(c, stderr); /* all of them are named */
   return NULL;
 }
 

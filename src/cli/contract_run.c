@@ -47,7 +47,7 @@ int contract_run_end(struct contract_run *r) {
   const char *path = r->request.out_path;
   if (r->run != NULL) r->status = run_end(r->run, r->status);
   r->run = NULL;
-  screen_clear(&r->screen);
+  clear_progress();
   machine_records_release(&r->records);
   int of_error = r->status != LYNX_OK ? report_error(&r->error) : EXIT_HOLDS, code = exit_codes_of[run_ending(r)];
   if (r->status != LYNX_OK && r->outcome.sealed)

@@ -55,14 +55,15 @@ void output_called(const char *argv0, bool (*of_ours)(const char *word, size_t l
   is_command = of_ours;
 }
 
-/* Is what stands at p a command to be typed? As prose it is followed by no command's name; as whose message it is, by a colon. */
+/* Is it, at p, a command to be typed? In prose no command's name follows; where it says whose message this is, a colon does. */
 static bool is_step(const char *text, const char *p) {
-  size_t before = (size_t)(p - text), n = strspn(p + strlen(own_name), "abcdefghijklmnopqrstuvwxyz-");
+  const char *word = p + strlen(own_name);
+  size_t before = (size_t)(p - text), n = strspn(word, "abcdefghijklmnopqrstuvwxyz-");
   bool begins = before == 0 || strchr("\n`", p[-1]) != NULL;
   begins = begins || (before >= 2 && (strncmp(p - 2, ": ", 2) == 0 || strncmp(p - 2, "  ", 2) == 0 || strncmp(p - 2, "& ", 2) == 0));
-  if (!begins || p[strlen(own_name) + n] == ':') return false;
-  if (is_command(p + strlen(own_name), n)) return true;
-  return n > 2 && strncmp(p + strlen(own_name), "--", 2) == 0;
+  if (!begins || word[n] == ':') return false;
+  if (is_command(word, n)) return true;
+  return n > 2 && strncmp(word, "--", 2) == 0;
 }
 
 /* A next step is there to be pasted: it begins as this call did. */

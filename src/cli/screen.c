@@ -34,11 +34,6 @@ void screen_init(struct screen *screen, bool quiet) {
   *screen = (struct screen){.terminal = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0, .quiet = quiet};
 }
 
-void screen_clear(const struct screen *screen) {
-  (void)screen;
-  clear_progress();
-}
-
 /* Adds to a line of progress; what does not fit is left out. */
 __attribute__((format(printf, 3, 4))) static void add(char line[LINE_MAX_BYTES], size_t *used, const char *format, ...) {
   va_list values;

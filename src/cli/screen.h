@@ -20,7 +20,6 @@ struct screen {
 };
 
 void screen_init(struct screen *screen, bool quiet);
-void screen_clear(const struct screen *screen);
 void screen_show(void *screen, const struct run_progress *progress);
 void screen_note(void *screen, const char *text);
 

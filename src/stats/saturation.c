@@ -119,7 +119,7 @@ static size_t split_of(const struct saturation_search *s, double *ret_cost) {
   return best;
 }
 
-/* The capacity by what was completed where the backlog grew; false: nothing tells of it. */
+/* The capacity by what was completed where the backlog grew; false: no load has shown it. */
 static bool guess(const struct saturation_search *s, double *ret_capacity, double *ret_error) {
   double weights = 0, sum = 0, nearest = INFINITY;
   for (size_t i = 0; i < s->n_points; i++)
