@@ -44,9 +44,11 @@ build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsq
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 history="$(ls src/history/*.c src/history/readers/*.c) $meson_lists/history/series_readers_list.c"
 report="$(ls src/report/*.c) $meson_lists/report/report_style.c"
-build audit -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
-build history $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
-build page -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c src/verify/*.c $history $report src/board/*.c src/page/*.c $meson_lists/page/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+prompts="src/measure/inputs.c src/measure/image.c src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c"
+verify="$(ls src/verify/*.c) $prompts"
+build audit -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build history $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
+build page -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report src/board/*.c src/page/*.c $meson_lists/page/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
 build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lmicrohttpd
 [ "$seconds" != 0 ] || exit 0 # built
 run() {
