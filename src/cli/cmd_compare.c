@@ -119,6 +119,7 @@ static void write_json(const struct comparison_list *list, const struct differen
   json_put_double(&json, "confidence", list->confidence);
   json_put_double(&json, "shared_confidence", list->shared_confidence);
   json_put_text(&json, "conditions_differ", list->unlike);
+  json_put_text(&json, "conditions_felt", list->felt);
   json_key(&json, "figures");
   json_open_array(&json);
   for (size_t i = 0; i < list->n_items; i++) {
@@ -136,6 +137,7 @@ static void write_json(const struct comparison_list *list, const struct differen
     json_put_double(&json, "p_equivalence", f->ratio.p_equivalence);
     json_put_text(&json, "verdict", f->not_judged != NULL ? "not judged" : verdict_text(f->ratio.verdict));
     if (f->not_judged != NULL) json_put_text(&json, "why", f->not_judged);
+    if (f->felt_text != NULL) json_put_text(&json, "conditions", f->felt_text);
     if (f->ratio.verdict == VERDICT_INCONCLUSIVE) json_put_double(&json, "sessions_needed_per_side", f->ratio.needed_per_side);
     json_close(&json);
   }

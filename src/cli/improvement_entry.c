@@ -175,6 +175,7 @@ static void write_effect(void *context, struct json_writer *json) {
   json_put_double(json, "margin", list->margin);
   json_put_double(json, "confidence", list->confidence);
   if (list->unlike != NULL) json_put_text(json, "conditions_differ", list->unlike);
+  if (list->felt != NULL) json_put_text(json, "conditions_felt", list->felt);
   json_key(json, "figures");
   json_open_array(json);
   for (size_t i = 0; i < list->n_items; i++) {

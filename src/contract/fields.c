@@ -438,7 +438,8 @@ static const struct field contract_decision_fields[] = {
      .help = "two figures within this share of one another count as the same", .example = "0.05"},
     {"conditions_differ_at_most", FIELD_NUMBER, AT(contract_decision, conditions_differ_at_most, double), .fallback = "0.03", .least = "0",
      .greatest = "1",
-     .help = "a share of the machine's processor time: two sides whose neighbours, steal or throttling differ by more are not compared",
+     .help = "a share of the machine's processor time: two sides whose neighbours, steal or throttling differ by more are compared by what "
+             "the server felt of them, or not at all",
      .example = "0.03"},
     {"baseline_runs", FIELD_INTEGER, AT(contract_decision, baseline_runs, int64_t), .least = "3", .greatest = "1000",
      .help = "a gate compares with so many of the newest runs of the baseline's level (20, where it is not stated)", .example = "30"},

@@ -61,7 +61,7 @@ static struct result_conditions mean_conditions(const struct history *h, const s
     add(&pressure, c->pressure);
   }
   return (struct result_conditions){
-      .others = mean_of(&others), .steal = mean_of(&steal), .throttled = mean_of(&throttled), .pressure = mean_of(&pressure)};
+      .others = mean_of(&others), .steal = mean_of(&steal), .throttled = mean_of(&throttled), .pressure = mean_of(&pressure), .lost = NAN};
 }
 
 static void judge_conditions(const struct history *h, const struct history_event *e, const struct contract *contract,

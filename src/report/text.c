@@ -483,10 +483,12 @@ static void put_figure(struct buffer *out, const struct style *s, const struct c
   if (f->ratio.verdict == VERDICT_DIFFERENT_BEYOND || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN)
     (void)buffer_printf(out, ", %s is %s", (f->ratio.ratio > 1) == f->more_is_better ? "A" : "B", "the better one");
   if (f->ratio.verdict == VERDICT_INCONCLUSIVE) {
-    if (f->ratio.needed_per_side > (double)(f->n_a > f->n_b ? f->n_a : f->n_b) && f->ratio.needed_per_side < 1e6)
+    if (f->felt_text != NULL) (void)buffer_text(out, "; measure both in turn, or beside the same neighbours");
+    else if (f->ratio.needed_per_side > (double)(f->n_a > f->n_b ? f->n_a : f->n_b) && f->ratio.needed_per_side < 1e6)
       (void)buffer_printf(out, "; about %.0f sessions a side would decide it at this variance", f->ratio.needed_per_side);
     else (void)buffer_text(out, "; the estimate lies on the margin: no number of sessions is sure to decide it");
   }
+  if (f->felt_text != NULL) (void)buffer_printf(out, "\n    %sas at equal conditions; %s%s", s->dim, f->felt_text, s->plain);
   (void)buffer_text(out, "\n");
 }
 
@@ -519,6 +521,7 @@ bool text_comparison(struct result *a, struct result *b, const struct comparison
   put_sides(ret, &s, a, "A");
   put_sides(ret, &s, b, "B");
   if (list->unlike != NULL) (void)buffer_printf(ret, "%sinconclusive: conditions differ:%s %s\n", s.bad, s.plain, list->unlike);
+  if (list->felt != NULL) (void)buffer_printf(ret, "conditions differ: %s\n", list->felt);
   const char *precision = "";
   for (size_t i = 0; i < list->n_items; i++) {
     if (strcmp(precision, list->items[i].precision) != 0)

@@ -33,6 +33,7 @@ static void put_figure(const struct decision_report *r, const struct decision_fi
   else
     (void)buffer_printf(out, ", again %.5g (%zu): ratio %.4f [%.4f, %.4f] against %.4f to %.4f: %s\n", f->b / f->unit_divisor, f->n_b,
                         f->ratio.ratio, shown_low(f), shown_high(f), 1 / (1 + r->margin), 1 + r->margin, figure_verdict(f));
+  if (f->felt_text != NULL) (void)buffer_printf(out, "         as at equal conditions; %s\n", f->felt_text);
 }
 
 static void put_configuration(const struct configuration *c, bool color, struct buffer *out) {
@@ -62,6 +63,8 @@ bool text_verification(const struct decision_report *r, const struct configurati
       (void)buffer_text(out, ": the figures below belong to two executors; what differs is below it with its owner");
     if (r->decision == DECISION_INCONCLUSIVE) (void)buffer_printf(out, ": %s", r->why);
     (void)buffer_text(out, "\n");
+    if (r->felt != NULL && r->decision != DECISION_INCONCLUSIVE)
+      (void)buffer_printf(out, "conditions differ (A: sealed, B: again): %s\n", r->felt);
   } else (void)buffer_printf(out, "%s%s%s\n", r->too_few ? bold : "", r->why, r->too_few ? plain : "");
   for (size_t i = 0; i < r->n_figures; i++) put_figure(r, &r->figures[i], c != NULL, out);
   if (c != NULL) put_configuration(c, color, out);
@@ -95,11 +98,13 @@ void json_verification(const struct decision_report *r, const struct configurati
       json_put_double(json, "ratio_low", shown_low(f));
       json_put_double(json, "ratio_high", shown_high(f));
       json_put_text(json, "verdict", figure_verdict(f));
+      if (f->felt_text != NULL) json_put_text(json, "conditions", f->felt_text);
     }
     json_close(json);
   }
   json_close(json);
   if (c == NULL) return;
+  if (r->felt != NULL) json_put_text(json, "conditions_felt", r->felt);
   json_put_bool(json, "same_configuration", c->same);
   json_put_text(json, "workload", c->workload);
   json_put_int(json, "differences_not_allowed", (int64_t)c->n_not_allowed);

@@ -1,7 +1,6 @@
 #include "result/comparison.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "result/conditions.h"
@@ -20,41 +19,76 @@ static const char *why_not(struct comparison_list *list, const struct contract *
   return why != NULL ? why : session_figure_why_not(contract, f, b, "B", &list->arena);
 }
 
+/* One side's sessions of a figure. */
+struct side {
+  double *values, *lost, *beside;
+  size_t n;
+};
+
+static struct side new_side(struct arena *arena, size_t most) {
+  return (struct side){arena_alloc(arena, most + 1, sizeof(double)), arena_alloc(arena, most + 1, sizeof(double)),
+                       arena_alloc(arena, most + 1, sizeof(double)), 0};
+}
+
+static void add_session(struct side *side, const struct result_session *s, double value) {
+  side->values[side->n] = value;
+  side->lost[side->n] = s->felt.lost;
+  side->beside[side->n++] = s->felt.beside;
+}
+
 /* Paired: only sessions that both sides have. */
 static void add_figure(struct comparison_list *list, const struct contract *contract, const struct session_figure *f,
-                       const struct result_precision *a, const struct result_precision *b) {
-  double *x = xalloc(a->n_sessions + 1, sizeof *x), *y = xalloc(a->n_sessions + b->n_sessions + 1, sizeof *y);
-  size_t n_x = 0, n_y = 0;
+                       const struct result_precision *a, const struct result_precision *b, const struct felt_sides *felt) {
+  struct side x = new_side(&list->arena, a->n_sessions), y = new_side(&list->arena, a->n_sessions + b->n_sessions);
   for (size_t i = 0; i < a->n_sessions; i++) {
     double value = session_figure_of(&a->sessions[i], f);
     const struct result_session *other = list->paired ? with_number(b, a->sessions[i].number) : NULL;
     if (isnan(value) || (list->paired && (other == NULL || isnan(session_figure_of(other, f))))) continue;
-    x[n_x++] = value;
-    if (other != NULL) y[n_y++] = session_figure_of(other, f);
+    add_session(&x, &a->sessions[i], value);
+    if (other != NULL) add_session(&y, other, session_figure_of(other, f));
   }
-  for (size_t i = 0; i < b->n_sessions && !list->paired; i++)
-    if (!isnan(session_figure_of(&b->sessions[i], f))) y[n_y++] = session_figure_of(&b->sessions[i], f);
-  if (n_x > 0 && n_y > 0) {
+  for (size_t i = 0; i < b->n_sessions && !list->paired; i++) {
+    double value = session_figure_of(&b->sessions[i], f);
+    if (!isnan(value)) add_session(&y, &b->sessions[i], value);
+  }
+  if (x.n > 0 && y.n > 0) {
     struct comparison_figure *to = &list->items[list->n_items++];
     *to = (struct comparison_figure){.precision = a->name,
                                      .name = f->name,
                                      .formula = formulas[f->formula].id,
                                      .unit = formulas[f->formula].unit,
                                      .more_is_better = f->more_is_better,
-                                     .a = quantile_plain_mean(x, n_x),
-                                     .b = quantile_plain_mean(y, n_y),
-                                     .n_a = n_x,
-                                     .n_b = n_y,
-                                     .ratio = compare_sessions(x, n_x, y, n_y, list->paired, list->margin, list->confidence),
+                                     .a = quantile_plain_mean(x.values, x.n),
+                                     .b = quantile_plain_mean(y.values, y.n),
+                                     .n_a = x.n,
+                                     .n_b = y.n,
+                                     .x = x.values,
+                                     .y = y.values,
+                                     .lost_x = x.lost,
+                                     .lost_y = y.lost,
+                                     .beside_x = x.beside,
+                                     .beside_y = y.beside,
+                                     .felt = felt,
                                      .not_judged = why_not(list, contract, f, a, b)};
-    to->x = arena_alloc(&list->arena, n_x, sizeof *x);
-    to->y = arena_alloc(&list->arena, n_y, sizeof *y);
-    memcpy(to->x, x, n_x * sizeof *x);
-    memcpy(to->y, y, n_y * sizeof *y);
     list->n_judged += to->not_judged == NULL;
   }
-  free(x);
-  free(y);
+}
+
+static bool is_throughput(const struct comparison_figure *f) {
+  return strstr(f->name, "throughput") != NULL;
+}
+
+/* At a confidence. Unlike conditions: as at equal ones, where that is bounded. */
+static struct comparison judge(struct comparison_list *list, struct comparison_figure *f, double confidence) {
+  if (f->felt == NULL) return compare_sessions(f->x, f->n_a, f->y, f->n_b, list->paired, list->margin, confidence);
+  const struct felt_values a = {f->x, f->lost_x, f->beside_x, f->n_a}, b = {f->y, f->lost_y, f->beside_y, f->n_b};
+  struct covariance_comparison c = felt_compare(f->felt, is_throughput(f), &a, &b, list->margin, confidence);
+  f->felt_text = felt_figure_text(&c, &list->arena);
+  if (c.adjusted.bounded) return c.adjusted;
+  struct comparison plain = compare_sessions(f->x, f->n_a, f->y, f->n_b, list->paired, list->margin, confidence);
+  plain.verdict = VERDICT_INCONCLUSIVE;
+  plain.needed_per_side = INFINITY;
+  return plain;
 }
 
 /* Two one-sided tests need no share of the error: all of them must reject for all to be the same. A difference does. */
@@ -62,10 +96,11 @@ static void share_error(struct comparison_list *list) {
   list->shared_confidence = 1 - (1 - list->confidence) / (double)(list->n_judged > 0 ? list->n_judged : 1);
   for (size_t i = 0; i < list->n_items; i++) {
     struct comparison_figure *f = &list->items[i];
-    bool same = verdict_is_same(f->ratio.verdict);
-    struct comparison shared = compare_sessions(f->x, f->n_a, f->y, f->n_b, list->paired, list->margin, list->shared_confidence);
-    shared.inner_low = f->ratio.inner_low;
-    shared.inner_high = f->ratio.inner_high;
+    const struct comparison own = judge(list, f, list->confidence);
+    struct comparison shared = judge(list, f, list->shared_confidence);
+    bool same = verdict_is_same(own.verdict);
+    shared.inner_low = own.inner_low;
+    shared.inner_high = own.inner_high;
     bool differs = shared.low > 1 || shared.high < 1;
     shared.verdict = list->unlike != NULL || f->not_judged != NULL ? VERDICT_INCONCLUSIVE
                      : same                                        ? (differs ? VERDICT_DIFFERENT_WITHIN : VERDICT_SAME)
@@ -77,6 +112,21 @@ static void share_error(struct comparison_list *list) {
 
 static void add_only_one(struct comparison_list *list, const char *text) {
   result_add_text(&list->arena, &list->only_one, &list->n_only_one, text);
+}
+
+/* Of one precision; NULL: the conditions are alike, or cannot be judged so. What is to be said of it goes into the list. */
+static const struct felt_sides *judge_conditions(struct comparison_list *list, const struct contract *contract,
+                                                 const struct result_precision *a, const struct result_precision *b) {
+  struct felt_sides *felt = arena_alloc(&list->arena, 1, sizeof *felt);
+  const char *unlike = conditions_differ(contract, &a->conditions, &b->conditions, &list->arena);
+  if (unlike == NULL) return NULL;
+  felt_sides_of(contract, a, b, list->paired, &list->arena, felt);
+  if (felt->why_not == NULL) {
+    if (list->felt == NULL) list->felt = arena_printf(&list->arena, "%s. Judged by what the server felt: %s", unlike, felt->text);
+    return felt;
+  }
+  if (list->unlike == NULL) list->unlike = arena_printf(&list->arena, "%s. Not judged by what the server felt: %s", unlike, felt->why_not);
+  return NULL;
 }
 
 void comparison_make(const struct result *a, const struct result *b, bool interleaved, struct comparison_list *ret) {
@@ -97,8 +147,8 @@ void comparison_make(const struct result *a, const struct result *b, bool interl
     struct session_figure figures[SESSION_FIGURES_MAX];
     size_t n_figures = session_figures(&a->contract, x->has_tokens || y->has_tokens,
                                        a->contract.accuracy.measure == b->contract.accuracy.measure, figures);
-    for (size_t f = 0; f < n_figures; f++) add_figure(ret, &a->contract, &figures[f], x, y);
-    if (ret->unlike == NULL) ret->unlike = conditions_differ(&a->contract, &x->conditions, &y->conditions, &ret->arena);
+    const struct felt_sides *felt = judge_conditions(ret, &a->contract, x, y);
+    for (size_t f = 0; f < n_figures; f++) add_figure(ret, &a->contract, &figures[f], x, y, felt);
   }
   for (size_t i = 0; i < b->n_precisions; i++)
     if (result_precision_named(a, b->precisions[i].name) == NULL && !(a->n_precisions == 1 && b->n_precisions == 1))

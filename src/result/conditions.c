@@ -4,17 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS = 4 };
+enum kind { OTHERS, STEAL, THROTTLED, PRESSURE, USED, WAITED, ENDED, DISK, KINDS };
 
 static const struct {
   const char *series;
   double scale;
-} kinds[KINDS] = {
-    {"machine.others_ratio", 1}, {"machine.steal_ratio", 1}, {"server.throttled_ratio", 1}, {"machine.cpu_pressure_percent", 0.01}};
+  bool of_machine; /* a share of all of it; else of the server, seconds a second of all its threads */
+} kinds[KINDS] = {[OTHERS] = {"machine.others_ratio", 1, true},      [STEAL] = {"machine.steal_ratio", 1, true},
+                  [THROTTLED] = {"server.throttled_ratio", 1, true}, [PRESSURE] = {"machine.cpu_pressure_percent", 0.01, true},
+                  [USED] = {"server.processors_used", 1, false},     [WAITED] = {"server.processors_waited", 1, false},
+                  [ENDED] = {"server.processors_ended", 1, false},   [DISK] = {"server.disk_waited", 1, false}};
 
 struct gathering {
   int64_t from_ns, to_ns;
   double sum[KINDS], n[KINDS];
+  double of_session[KINDS], n_of_session[KINDS], n_peers;
   double slowed, n_slowed, gpus_slowed, n_gpus;
 };
 
@@ -38,28 +42,54 @@ static void take_slowed(struct gathering *g, const char *series, double value) {
 static enum lynx_status take_sample(void *context, int64_t session, int64_t at_ns, const char *series, double value) {
   struct gathering *g = context;
   (void)session;
+  if (strcmp(series, "server.local_peers") == 0) g->n_peers = fmax(g->n_peers, value); /* ever; of NaN and a number, the number */
   if (at_ns <= g->from_ns || at_ns > g->to_ns || !isfinite(value)) return LYNX_OK;
   for (int i = 0; i < KINDS; i++) {
     if (strcmp(series, kinds[i].series) != 0) continue;
-    g->sum[i] += value * kinds[i].scale;
-    g->n[i]++;
+    g->of_session[i] += value * kinds[i].scale;
+    g->n_of_session[i]++;
   }
   take_slowed(g, series, value);
   return LYNX_OK;
 }
 
+/* Throttled threads wait for a processor, too, as most kernels count: the greater of the two. What the hypervisor takes, it takes from who
+ * uses processors. */
+static struct result_felt end_session(struct gathering *g) {
+  double of[KINDS];
+  for (int i = 0; i < KINDS; i++) {
+    of[i] = g->n_of_session[i] > 0 ? g->of_session[i] / g->n_of_session[i] : NAN;
+    g->sum[i] += g->of_session[i];
+    g->n[i] += g->n_of_session[i];
+    g->of_session[i] = g->n_of_session[i] = 0;
+  }
+  double stolen = of[STEAL] > 0 && of[STEAL] < 1 ? of[USED] * of[STEAL] / (1 - of[STEAL]) : 0;
+  struct result_felt felt = {.lost = fmax(of[WAITED], isnan(of[WAITED]) ? NAN : of[THROTTLED]) + of[DISK] + stolen,
+                             .used = of[USED],
+                             .ended = of[ENDED],
+                             .beside = of[OTHERS] + of[STEAL],
+                             .n_peers = g->n_peers};
+  g->n_peers = NAN;
+  return felt;
+}
+
 enum lynx_status conditions_judge(struct bundle *bundle, struct result_precision *p, const struct bundle_session *const *rows,
                                   struct lynx_error *error) {
-  struct gathering g = {.from_ns = 0};
+  struct gathering g = {.n_peers = NAN};
   enum lynx_status status = LYNX_OK;
+  double lost = 0;
   for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
+    p->sessions[i].felt = (struct result_felt){NAN, NAN, NAN, NAN, NAN};
     if (!p->sessions[i].complete) continue;
     g.from_ns = rows[i]->warm_up_ns;
     g.to_ns = rows[i]->warm_up_ns + rows[i]->counted_ns;
     status = bundle_each_sample(bundle, p->sessions[i].id, take_sample, &g, error);
+    p->sessions[i].felt = end_session(&g);
+    lost += p->sessions[i].felt.lost;
   }
-  double *const to[KINDS] = {&p->conditions.others, &p->conditions.steal, &p->conditions.throttled, &p->conditions.pressure};
-  for (int i = 0; i < KINDS; i++) *to[i] = g.n[i] > 0 ? g.sum[i] / g.n[i] : NAN;
+  double *const to[] = {&p->conditions.others, &p->conditions.steal, &p->conditions.throttled, &p->conditions.pressure};
+  for (size_t i = 0; i < LYNX_COUNT(to); i++) *to[i] = g.n[i] > 0 ? g.sum[i] / g.n[i] : NAN;
+  p->conditions.lost = p->n_complete > 0 ? lost / (double)p->n_complete : NAN;
   p->conditions.slowed = g.n_slowed > 0 ? g.slowed : NAN;
   p->conditions.gpus_slowed = g.n_gpus > 0 ? g.gpus_slowed / g.n_gpus : NAN;
   return status;
@@ -75,8 +105,10 @@ const char *conditions_slowed_text(const struct result_conditions *c, struct are
 }
 
 bool conditions_share_is_possible(const char *series, double value) {
+  static const double most_threads = 1e6;
   for (int i = 0; i < KINDS; i++)
-    if (strcmp(series, kinds[i].series) == 0) return value * kinds[i].scale >= -0.01 && value * kinds[i].scale <= 1.5;
+    if (strcmp(series, kinds[i].series) == 0)
+      return value * kinds[i].scale >= -0.01 && value * kinds[i].scale <= (kinds[i].of_machine ? 1.5 : most_threads);
   return true;
 }
 
@@ -91,6 +123,9 @@ const char *conditions_text(const struct result_conditions *c, struct arena *are
   text = add(arena, text, "steal", c->steal);
   text = add(arena, text, "throttled", c->throttled);
   text = add(arena, text, "pressure", c->pressure);
+  if (!isnan(c->lost))
+    text = arena_printf(arena, "%s%sthe server's threads, together, waited for a processor or a disk %.2g s of each second", text,
+                        text[0] != 0 ? "; " : "", c->lost);
   const char *slowed = conditions_slowed_text(c, arena);
   if (slowed != NULL) text = arena_printf(arena, "%s%s%s", text, text[0] != 0 ? "; " : "", slowed);
   return text[0] != 0 ? text : "not known: the executor is on another machine, or nothing could be read";

@@ -67,6 +67,15 @@ struct result_steady {
 };
 const char *steady_text(enum steady_class class);
 
+/* What a session's surroundings were to the serving process, in its counted window; NaN: not known. */
+struct result_felt {
+  double lost;    /* seconds lost for each second, all its threads together: waits for a processor, a quota, the hypervisor, a disk */
+  double used;    /* processors that it used */
+  double ended;   /* of them by threads that ended, whose waits nobody knows */
+  double beside;  /* shares of the machine that other processes and the hypervisor used, together */
+  double n_peers; /* the most connections to other processes of this machine */
+};
+
 struct result_session {
   int64_t id, number, n_counted, n_ok, n_failed;
   struct result_steady steady;
@@ -77,6 +86,7 @@ struct result_session {
   double output_rate, request_rate, goodput;
   double at[METRIC_COUNT][RESULT_QUANTILES]; /* this session's own quantiles; NaN without values */
   double accuracy;                           /* bits per byte, share or score; NaN if not measured */
+  struct result_felt felt;
 };
 
 /* One load of a search for saturation, all its windows together. */
@@ -149,6 +159,7 @@ struct result_lag {
 /* What surrounded the counted windows: shares of processor time; NaN: not known. */
 struct result_conditions {
   double others, steal, throttled, pressure;
+  double lost;                /* as struct result_felt has it */
   double slowed, gpus_slowed; /* how often a package was slowed for heat; share of the looks at a GPU that found it slowed */
 };
 

@@ -355,6 +355,7 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   put(json, "steal", p->conditions.steal);
   put(json, "throttled", p->conditions.throttled);
   put(json, "pressure", p->conditions.pressure);
+  put(json, "lost_s_per_s", p->conditions.lost);
   put(json, "slowed", p->conditions.slowed);
   put(json, "gpus_slowed", p->conditions.gpus_slowed);
   json_close(json);

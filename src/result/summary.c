@@ -239,7 +239,7 @@ static void begin_precision(struct reading *r) {
       .name = "",
       .fingerprint = "",
       /* one that was slowed has no claim, which is in no_claim */
-      .conditions = {.others = NAN, .steal = NAN, .throttled = NAN, .pressure = NAN, .slowed = NAN, .gpus_slowed = NAN}};
+      .conditions = {.others = NAN, .steal = NAN, .throttled = NAN, .pressure = NAN, .lost = NAN, .slowed = NAN, .gpus_slowed = NAN}};
 }
 
 static void begin_figure(struct reading *r) {

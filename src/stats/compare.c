@@ -40,7 +40,7 @@ static bool logs_of(const double *x, size_t n, double *ret) {
   return true;
 }
 
-static void judge(struct comparison *c, double d, double margin, double confidence, double spread, bool paired) {
+void compare_judge(struct comparison *c, double d, double margin, double confidence) {
   double alpha = 1 - confidence, limit = special_log(1 + margin);
   /* Figures that do not vary at all: the interval is a point. */
   double outer = c->error > 0 ? special_t_quantile(1 - alpha / 2, c->freedom) * c->error : 0;
@@ -61,8 +61,12 @@ static void judge(struct comparison *c, double d, double margin, double confiden
   bool same = c->p_equivalence <= alpha, differs = c->p_difference <= alpha;
   bool beyond = d - outer > limit || d + outer < -limit;
   c->verdict = same && differs ? VERDICT_DIFFERENT_WITHIN : same ? VERDICT_SAME : beyond ? VERDICT_DIFFERENT_BEYOND : VERDICT_INCONCLUSIVE;
-  double z = special_normal_quantile(1 - alpha) + special_normal_quantile(fabs(d) < limit ? 0.9 : 0.8), room = fabs(limit - fabs(d));
-  c->needed_per_side = room > 0 ? ceil((paired ? 1 : 2) * spread * z * z / (room * room)) : INFINITY;
+}
+
+static double needed(double d, double margin, double confidence, double spread, bool paired) {
+  double limit = special_log(1 + margin), room = fabs(limit - fabs(d));
+  double z = special_normal_quantile(confidence) + special_normal_quantile(fabs(d) < limit ? 0.9 : 0.8);
+  return room > 0 ? ceil((paired ? 1 : 2) * spread * z * z / (room * room)) : INFINITY;
 }
 
 struct comparison compare_sessions(const double *a, size_t n_a, const double *b, size_t n_b, bool paired, double margin,
@@ -94,7 +98,8 @@ struct comparison compare_sessions(const double *a, size_t n_a, const double *b,
       result.error = sqrt(va + vb);
       result.freedom = va + vb > 0 ? (va + vb) * (va + vb) / (va * va / (double)(n_a - 1) + vb * vb / (double)(n_b - 1)) : 1;
     }
-    judge(&result, d, margin, confidence, spread, paired);
+    compare_judge(&result, d, margin, confidence);
+    result.needed_per_side = needed(d, margin, confidence, spread, paired);
   }
   free(la);
   free(lb);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "result/conditions.h"
+#include "result/felt.h"
 #include "stats/special.h"
 
 const char *decision_text(enum decision decision) {
@@ -57,14 +58,18 @@ static double value_of(const struct result_precision *p, const struct result_ses
 }
 
 /* One value per complete session; a session that has none has no place in it. */
-static size_t list_values(struct arena *arena, const struct result_precision *p, const struct wanted *w, double **ret) {
-  size_t n = 0;
-  *ret = arena_alloc(arena, p->n_sessions + 1, sizeof **ret);
+static struct felt_values list_values(struct arena *arena, const struct result_precision *p, const struct wanted *w) {
+  size_t n = 0, room = p->n_sessions + 1;
+  double *x = arena_alloc(arena, room, sizeof *x), *lost = arena_alloc(arena, room, sizeof *lost),
+         *beside = arena_alloc(arena, room, sizeof *beside);
   for (size_t i = 0; i < p->n_sessions; i++) {
     double value = p->sessions[i].complete ? value_of(p, &p->sessions[i], w) : NAN;
-    if (!isnan(value)) (*ret)[n++] = value; /* of 0, where all failed, no ratio can be made: that is then inconclusive */
+    if (isnan(value)) continue;
+    x[n] = value; /* of 0, where all failed, no ratio can be made: that is then inconclusive */
+    lost[n] = p->sessions[i].felt.lost;
+    beside[n++] = p->sessions[i].felt.beside;
   }
-  return n;
+  return (struct felt_values){x, lost, beside, n};
 }
 
 static double log_deviation(const double *x, size_t n) {
@@ -135,6 +140,9 @@ static const char *say_open(struct decision_report *r) {
     const struct decision_figure *f = &r->figures[i];
     bool same = f->ratio.bounded && verdict_is_same(f->ratio.verdict);
     if (same) continue;
+    if (f->felt_text != NULL)
+      return arena_printf(&r->arena, "conditions differ (A: sealed, B: again): %s. %s: %s. Measure again beside the same neighbours",
+                          r->felt, f->name, f->felt_text);
     if (!f->ratio.bounded) return arena_printf(&r->arena, "%s cannot be compared: too few sessions have it on either side", f->name);
     if (worst == NULL || f->ratio.needed_per_side > worst->ratio.needed_per_side) worst = f;
   }
@@ -163,9 +171,43 @@ static double search_slack(const struct result *r) {
   return slack;
 }
 
+/* The re-run against the sealed sessions. felt: conditions were unlike; NULL */
+static void decide_figure(struct decision_report *r, struct decision_figure *f, const struct felt_values *a, const struct felt_values *b,
+                          const struct felt_sides *felt, bool rate) {
+  f->ratio = compare_sessions(b->x, b->n, a->x, f->n_a, false, r->margin, r->confidence);
+  struct comparison paid = compare_sessions(b->x, b->n, a->x, f->n_a, false, r->margin, r->beyond_confidence);
+  if (felt != NULL) {
+    struct covariance_comparison c = felt_compare(felt, rate, b, a, r->margin, r->confidence),
+                                 c_paid = felt_compare(felt, rate, b, a, r->margin, r->beyond_confidence);
+    f->felt_text = felt_figure_text(&c_paid, &r->arena);
+    if (c.adjusted.bounded) f->ratio = c.adjusted;
+    else f->ratio.verdict = VERDICT_INCONCLUSIVE;
+    if (c_paid.adjusted.bounded) paid = c_paid.adjusted;
+    else paid.verdict = VERDICT_INCONCLUSIVE;
+  }
+  f->low = paid.low;
+  f->high = paid.high;
+  f->beyond = paid.bounded && paid.verdict == VERDICT_DIFFERENT_BEYOND;
+}
+
+/* Of one precision: what to judge unlike conditions by; NULL: they are alike, or there is nothing; then `ret_unlike` says so. */
+static const struct felt_sides *judge_conditions(const struct contract *c, const struct result_precision *p,
+                                                 const struct result_precision *other, struct decision_report *r, const char **ret_unlike) {
+  const char *unlike = conditions_differ(c, &p->conditions, &other->conditions, &r->arena);
+  struct felt_sides *felt = arena_alloc(&r->arena, 1, sizeof *felt);
+  if (unlike == NULL) return NULL;
+  felt_sides_of(c, p, other, false, &r->arena, felt);
+  if (felt->why_not == NULL) {
+    if (r->felt == NULL) r->felt = arena_printf(&r->arena, "%s. Judged by what the server felt: %s", unlike, felt->text);
+    return felt;
+  }
+  if (*ret_unlike == NULL) *ret_unlike = arena_printf(&r->arena, "%s. Not judged by what the server felt: %s", unlike, felt->why_not);
+  return NULL;
+}
+
 /* Both sides' figures; again NULL: only the sealed ones; n_sealed: as if there were so many sealed sessions; 0: as many as there are. */
 static void gather(const struct contract *c, const struct result *sealed, const struct result *again, size_t n_sealed,
-                   struct decision_report *ret) {
+                   const char **ret_unlike, struct decision_report *ret) {
   struct wanted *wanted;
   *ret = (struct decision_report){.margin = c->decision.margin, .confidence = c->method.confidence, .decision = DECISION_INCONCLUSIVE};
   size_t n_wanted = list_wanted(&ret->arena, c, &wanted), n_able = 0;
@@ -179,41 +221,43 @@ static void gather(const struct contract *c, const struct result *sealed, const 
   struct decision_figure *f = ret->figures;
   for (size_t i = 0; i < sealed->n_precisions; i++) {
     const struct result_precision *p = &sealed->precisions[i], *other = result_precision_named(again, p->name);
-    for (size_t w = 0; w < n_wanted && !p->unavailable && (other == NULL || !other->unavailable); w++, f++) {
-      double *a, *b = NULL;
+    bool able = !p->unavailable && (other == NULL || !other->unavailable);
+    const struct felt_sides *felt = able && other != NULL ? judge_conditions(c, p, other, ret, ret_unlike) : NULL;
+    for (size_t w = 0; w < n_wanted && able; w++, f++) {
       bool rate = wanted[w].metric == THROUGHPUT;
       *f = (struct decision_figure){
           .precision = p->name, .name = wanted[w].name, .unit = rate ? result_throughput_unit(p) : "ms", .unit_divisor = rate ? 1 : 1e6};
-      f->n_a = list_values(&ret->arena, p, &wanted[w], &a);
+      const struct felt_values a = list_values(&ret->arena, p, &wanted[w]),
+                               b = other != NULL ? list_values(&ret->arena, other, &wanted[w]) : (struct felt_values){.n = 0};
+      f->n_a = a.n;
       size_t n_known = f->n_a;
-      f->n_b = other != NULL ? list_values(&ret->arena, other, &wanted[w], &b) : 0;
-      f->a = quantile_plain_mean(a, f->n_a);
-      f->b = quantile_plain_mean(b, f->n_b);
-      f->sd_again = log_deviation(b, f->n_b);
-      f->sd = log_deviation(a, f->n_a);
+      f->n_b = b.n;
+      f->a = quantile_plain_mean(a.x, f->n_a);
+      f->b = quantile_plain_mean(b.x, f->n_b);
+      f->sd_again = log_deviation(b.x, f->n_b);
+      f->sd = log_deviation(a.x, f->n_a);
       if (n_sealed > 0) f->n_a = n_sealed;
       plan_figure(ret, f, n_known);
       if (again == NULL) continue;
-      f->ratio = compare_sessions(b, f->n_b, a, f->n_a, false, ret->margin, ret->confidence);
-      struct comparison paid = compare_sessions(b, f->n_b, a, f->n_a, false, ret->margin, ret->beyond_confidence);
-      f->low = paid.low;
-      f->high = paid.high;
-      f->beyond = paid.bounded && paid.verdict == VERDICT_DIFFERENT_BEYOND;
+      decide_figure(ret, f, &a, &b, felt, rate);
     }
   }
   say_plan(ret, c);
 }
 
 void decision_forecast(const struct contract *contract, const struct result *like, struct decision_report *ret) {
-  gather(contract, like, NULL, (size_t)contract->method.sessions, ret);
+  const char *unlike = NULL; /* nothing is compared */
+  gather(contract, like, NULL, (size_t)contract->method.sessions, &unlike, ret);
 }
 
 void decision_plan(const struct result *sealed, struct decision_report *ret) {
-  gather(&sealed->contract, sealed, NULL, 0, ret);
+  const char *unlike = NULL; /* nothing is compared */
+  gather(&sealed->contract, sealed, NULL, 0, &unlike, ret);
 }
 
 void decision_make(const struct result *sealed, const struct result *again, struct decision_report *ret) {
-  gather(&sealed->contract, sealed, again, 0, ret);
+  const char *unlike = NULL;
+  gather(&sealed->contract, sealed, again, 0, &unlike, ret);
   double slack = search_slack(sealed) > search_slack(again) ? search_slack(sealed) : search_slack(again),
          limit = special_log(1 + ret->margin);
   bool all_same = ret->n_figures > 0, beyond = false;
@@ -234,12 +278,6 @@ void decision_make(const struct result *sealed, const struct result *again, stru
                                   100 * (special_exp(slack) - 1), 100 * ret->margin);
   if (slack <= 0 && !beyond && !all_same) ret->why = say_open(ret);
   ret->decision = beyond ? DECISION_NOT_REPRODUCED : all_same ? DECISION_REPRODUCED : DECISION_INCONCLUSIVE;
-  const char *unlike = NULL;
-  for (size_t i = 0; i < sealed->n_precisions && unlike == NULL; i++) {
-    const struct result_precision *other = result_precision_named(again, sealed->precisions[i].name);
-    if (other != NULL && !other->unavailable && !sealed->precisions[i].unavailable)
-      unlike = conditions_differ(&sealed->contract, &sealed->precisions[i].conditions, &other->conditions, &ret->arena);
-  }
   if (unlike == NULL) return;
   ret->decision = DECISION_INCONCLUSIVE;
   ret->why = arena_printf(&ret->arena, "conditions differ (A: sealed, B: again): %s", unlike);

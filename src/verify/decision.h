@@ -31,6 +31,7 @@ struct decision_figure {
   size_t needed;           /* sessions of a re-run that decide at sd, with the sealed ones as they are; 0: no number would */
   size_t needed_sealed;    /* sessions that the sealed result should have had, where none would; 0: cannot be said */
   bool beyond;
+  const char *felt_text; /* of unlike conditions, by which the ratio is as at equal ones; NULL */
 };
 
 struct decision_report {
@@ -38,10 +39,11 @@ struct decision_report {
   struct decision_figure *figures;
   size_t n_figures;
   double margin, confidence, beyond_confidence;
-  size_t planned;  /* sessions of the re-run: enough for every figure, at least the contract's; see too_few */
-  bool too_few;    /* the sealed result has too few sessions for a decision, however long the re-run */
-  bool none;       /* there is no figure that any re-run could be compared with */
-  const char *why; /* in words, what the plan can decide; after a re-run that decides nothing, why */
+  size_t planned;   /* sessions of the re-run: enough for every figure, at least the contract's; see too_few */
+  bool too_few;     /* the sealed result has too few sessions for a decision, however long the re-run */
+  bool none;        /* there is no figure that any re-run could be compared with */
+  const char *felt; /* conditions that differ, and what the server felt of them: judged by that; NULL */
+  const char *why;  /* in words, what the plan can decide; after a re-run that decides nothing, why */
   enum decision decision;
 };
 

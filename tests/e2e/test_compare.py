@@ -114,10 +114,89 @@ def strict():
 
 
 def beside(strict, d, name, share):
-    """The same run, on a machine whose processors others used by that share."""
+    """The same run, on a machine whose processors others used by that share; what the server felt is not known."""
+    unknown = "DELETE FROM sample WHERE series = 'server.processors_waited'"
     others = f"UPDATE sample SET value = {share} WHERE series = 'machine.others_ratio'"
     other = "UPDATE sample SET value = 0 WHERE series IN ('machine.steal_ratio', 'machine.cpu_pressure_percent')"
-    return forge(f"{strict}/{name}.lynx", f"{d}/{name}.lynx", others, other)
+    return forge(f"{strict}/{name}.lynx", f"{d}/{name}.lynx", others, other, unknown)
+
+
+# What the server felt in session s of side 0 or 1: seconds lost of each second.
+NOTHING = "0.001 + 0.0005 * (session % 3)"
+EVEN = """UPDATE request SET end_ns = issued_ns + CAST({} * 600000000 AS INTEGER)
+    + 10000 * session WHERE phase = 'counted'"""
+
+
+def felt(strict, d, name, lost, *more, longer=1):
+    """Half of the processors were somebody else's in b, and none in a; every request took 0.6 s, times `longer`."""
+    return forge(
+        f"{strict}/{name}.lynx",
+        f"{d}/{name}.lynx",
+        f"UPDATE sample SET value = {0.5 if name == 'b' else 0} WHERE series = 'machine.others_ratio'",
+        "UPDATE sample SET value = 0 WHERE series IN ('machine.steal_ratio', 'server.throttled_ratio')",
+        f"UPDATE sample SET value = {lost} WHERE series = 'server.processors_waited'",
+        "UPDATE sample SET value = 0.01 WHERE series = 'server.processors_used'",
+        "UPDATE sample SET value = 0 WHERE series IN ('server.processors_ended', 'server.disk_waited',"
+        " 'server.local_peers')",
+        EVEN.format(longer),
+        *more,
+    )
+
+
+def compared_end_to_end(d):
+    r = lynx("compare", f"{d}/a.lynx", f"{d}/b.lynx", "--json")
+    out = json.loads(r.stdout)
+    [figure] = [f for f in out["figures"] if f["figure"] == "end to end, p50"]
+    return out, figure
+
+
+def check_open(figure):
+    check("beyond" not in figure["verdict"] and "within" not in figure["verdict"], f"{figure}")
+
+
+def test_neighbours_that_the_server_did_not_feel_change_nothing(strict, d):
+    felt(strict, d, "a", NOTHING)
+    felt(strict, d, "b", NOTHING)
+    out, figure = compared_end_to_end(d)
+    check_equal(out["conditions_differ"], None, "they decide nothing")
+    check_in("other processes used 0 % in A and 50 % in B", out["conditions_felt"], "but are said")
+    check_equal(figure["verdict"], "the same within the margin", f"{figure}")
+    check_in("conditions explain at most 0", figure["conditions"], f"{figure}")
+
+
+def test_a_change_beyond_what_was_felt_is_one(strict, d):
+    felt(strict, d, "a", NOTHING)
+    felt(strict, d, "b", NOTHING, longer=1.5)
+    figure = compared_end_to_end(d)[1]
+    check_equal(figure["verdict"], "different beyond the margin", f"{figure}")
+    check_in("measured as 0.66", figure["conditions"], f"{figure}")
+
+
+def test_what_the_server_felt_may_be_the_whole_difference(strict, d):
+    """In b it lost between a third and a half of each second, and took the longer the more it lost."""
+    felt(strict, d, "a", NOTHING)
+    slower = EVEN.format("(1 + (0.33 + 0.08 * (session % 3)))")
+    felt(strict, d, "b", "0.33 + 0.08 * (session % 3)", slower)
+    check_open(compared_end_to_end(d)[1])
+    felt(strict, d, "b", "0.4", longer=1.4)  # as much always: how much it does cannot be told
+    check_open(compared_end_to_end(d)[1])
+
+
+@pytest.mark.parametrize(
+    "sql, why",
+    [
+        ("UPDATE sample SET value = 1 WHERE series = 'server.local_peers'", "waits for other processes of this machine"),
+        ("DELETE FROM sample WHERE series = 'server.local_peers'", "its sockets could not be read"),
+        ("UPDATE sample SET value = 0.005 WHERE series = 'server.processors_ended'", "in threads that end"),
+        ("DELETE FROM sample WHERE series = 'server.processors_waited' AND session = 0", "of every session"),
+    ],
+)
+def test_what_cannot_be_judged_by_what_was_felt_stays_open(strict, d, sql, why):
+    felt(strict, d, "a", NOTHING, sql)
+    felt(strict, d, "b", NOTHING)
+    out, figure = compared_end_to_end(d)
+    check_in(why, out["conditions_differ"], "why")
+    check_open(figure)
 
 
 def test_conditions_that_one_side_does_not_tell_are_no_comparison(strict, d):

@@ -9,6 +9,7 @@
 #include "stats/sessions.h"
 #include "stats/steady.h"
 #include "tests/simulate/bisection.h"
+#include "tests/simulate/felt.h"
 #include "tests/simulate/gate.h"
 #include "tests/simulate/generate.h"
 #include "tests/simulate/history.h"
@@ -348,6 +349,7 @@ int main(int argc, char **argv) {
   if (argc > 2 && strcmp(argv[2], "perturbation") == 0) return study_perturbation(quick) == 0 ? 0 : 1;
   if (argc > 2 && strcmp(argv[2], "bisection") == 0) return study_bisection(quick) == 0 ? 0 : 1;
   if (argc > 2 && strcmp(argv[2], "history") == 0) return study_history(quick) == 0 ? 0 : 1;
+  if (argc > 2 && strcmp(argv[2], "felt") == 0) return study_felt(quick) == 0 ? 0 : 1;
   if (argc > 2 && strcmp(argv[2], "gate") == 0) return study_gate(quick) == 0 ? 0 : 1;
   int many = quick ? 200 : 2000;
   n_broken += generate_check();
@@ -385,6 +387,7 @@ int main(int argc, char **argv) {
   study_steady(many);
   n_broken += study_search(quick);
   study_neighbours(0.05, many);
+  n_broken += study_felt(quick);
   (void)printf("\nSeveral figures of one comparison, all exactly on the margin\n");
   for (size_t n = 1; n <= 7; n += 3)
     for (int k = 0; k < 2; k++) study_several(n, 0.8 * k, many);

@@ -3,6 +3,9 @@
  * Source   /proc/PID/task/TID/schedstat (time on a processor, time runnable), stat (time in the kernel, processor), syscall (what it
  *          waits in; needs the rights of a debugger), else wchan, else only that it sleeps
  * Pools    a wait for a lock within OpenMP's own code is for work: another wait, of no lock that somebody holds
+ * Series   server.processors_used, server.processors_waited: of all threads together, seconds on a processor, and seconds in which they
+ *          could have run and had none, for each second; server.disk_waited: seconds blocked by a disk, of those with a name here;
+ *          server.processors_ended: used by threads that ended, whose waits nobody knows
  * Ended    threads that end between two samples are in no list: what their process used beyond its listed threads is reported as a
  *          thread of its own, number 0, that only runs
  * Cost     every thread's schedstat at each sample; further files of busy threads alone */
@@ -46,6 +49,7 @@ struct threads {
   struct process_tree tree;
   struct whole wholes[PROCESS_TREE_MAX];
   size_t n_wholes;
+  double used_ns, waited_ns, disk_ns, ended_ns; /* since the sample before, of all */
 };
 
 static bool threads_open(const struct root *root, void **ret_state) {
@@ -217,6 +221,7 @@ static void sample_ended(struct threads *t, int64_t process, int64_t span_ns, in
   if (!known || ticks - before > 1000000000) return;
   int64_t rest_ns = (int64_t)(ticks - before) * t->ns_per_tick - listed_ns;
   if (rest_ns < span_ns / 20) return;
+  t->ended_ns += (double)rest_ns;
   const struct thread_name name = {.process = process, .thread = 0, .program = stat.name, .name = "(short-lived threads)"};
   if (!w->told) sink->name(sink->context, &name);
   w->told = true;
@@ -234,6 +239,8 @@ static void sample_thread(struct threads *t, struct known_thread *k, int64_t now
   if (t->last_ns == 0 || span_ns <= 0 || ran_ns < 0 || was_ready_ns < 0) return;
   struct whole *whole = whole_of(t, k->process);
   if (whole != NULL) whole->listed_ns += ran_ns; /* of one that began since, all that it ran: it began at 0 */
+  t->used_ns += (double)ran_ns;
+  t->waited_ns += (double)was_ready_ns;
   bool begins = !k->busy && ran_ns + was_ready_ns >= span_ns / 100 && t->n_busy < BUSY_MAX;
   if (begins) {
     k->busy = true;
@@ -255,10 +262,13 @@ static void sample_thread(struct threads *t, struct known_thread *k, int64_t now
                                      .ready_ns = was_ready_ns,
                                      .processor = stat.processor};
   if (activity.system_ns > ran_ns) activity.system_ns = ran_ns; /* ticks are coarse */
+  int64_t n_looks = 0;
   for (int i = 0; i < WAIT_COUNT; i++) {
-    activity.looks[i] = k->looks[i];
+    n_looks += activity.looks[i] = k->looks[i];
     k->looks[i] = 0;
   }
+  if (n_looks > 0 && span_ns > ran_ns + was_ready_ns)
+    t->disk_ns += (double)(span_ns - ran_ns - was_ready_ns) * (double)activity.looks[WAIT_DISK] / (double)n_looks;
   if (known) k->system_ticks = stat.system_ticks;
   sink->activity(sink->context, &activity);
 }
@@ -293,6 +303,16 @@ static void forget_gone(struct threads *t) {
   t->n = n;
 }
 
+static void tell_sums(struct threads *t, double span_ns, const struct sampler_sink *sink) {
+  if (span_ns > 0) {
+    sink->value(sink->context, "server.processors_used", t->used_ns / span_ns);
+    sink->value(sink->context, "server.processors_waited", t->waited_ns / span_ns);
+    sink->value(sink->context, "server.processors_ended", t->ended_ns / span_ns);
+    sink->value(sink->context, "server.disk_waited", t->disk_ns / span_ns);
+  }
+  t->used_ns = t->waited_ns = t->disk_ns = t->ended_ns = 0;
+}
+
 static void threads_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct threads *t = state;
   if (t->pid <= 0) return;
@@ -309,7 +329,9 @@ static void threads_sample(void *state, int64_t now_ns, const struct sampler_sin
   }
   for (size_t i = 0; i < t->n; i++)
     if (t->known[i].generation == t->generation) sample_thread(t, &t->known[i], now_ns, sink);
-  for (size_t i = 0; i < t->tree.n; i++) sample_ended(t, t->tree.pids[i], t->last_ns > 0 ? now_ns - t->last_ns : 0, now_ns, sink);
+  int64_t span_ns = t->last_ns > 0 ? now_ns - t->last_ns : 0;
+  for (size_t i = 0; i < t->tree.n; i++) sample_ended(t, t->tree.pids[i], span_ns, now_ns, sink);
+  tell_sums(t, (double)span_ns, sink);
   t->last_ns = now_ns;
 }
 

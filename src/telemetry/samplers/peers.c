@@ -1,0 +1,220 @@
+/* Who else on this machine the serving processes wait for: a database, a cache, a gateway. What such a process feels of its neighbours is in
+ * no wait of the server's own threads.
+ * Series   server.local_peers: sockets of theirs that lead to another process of this machine: connections that they made over TCP, and
+ *          streams of the Unix domain, standard streams not counted
+ * Source   /proc/PID/fd, /proc/PID/ns/net, netlink's sock_diag
+ * Cost     a dump of the machine's connections, every 2 s
+ * Limits   nothing where theirs is another network namespace or their descriptors may not be read; pipes and shared memory are not seen */
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/process_sockets.h"
+#include "telemetry/process_tree.h"
+#include "telemetry/sampler.h"
+
+enum { SOCKETS_MAX = 4096, ENDS_MAX = 4096, ANSWERS_MAX = 1024, ESTABLISHED = 1, LISTENS = 10, STANDARD_STREAMS = 3 };
+#define EVERY_NS INT64_C(2000000000)
+
+/* One end of a connection of theirs. */
+struct end {
+  unsigned short port, peer_port;
+  bool listens, is_local;
+};
+
+struct peers {
+  const struct root *root;
+  int64_t pid, last_ns;
+  unsigned long long inodes[SOCKETS_MAX];
+  size_t n, n_streams; /* n_streams: to other processes, of the Unix domain */
+  struct end ends[ENDS_MAX];
+  size_t n_ends;
+};
+
+static bool peers_open(const struct root *root, void **ret_state) {
+  struct peers *p = xalloc(1, sizeof *p);
+  p->root = root;
+  *ret_state = p;
+  return true;
+}
+
+static void peers_watch(void *state, int64_t pid) {
+  struct peers *p = state;
+  p->pid = pid;
+  p->last_ns = 0;
+}
+
+static bool is_theirs(const struct peers *p, unsigned long long inode) {
+  for (size_t i = 0; i < p->n; i++)
+    if (p->inodes[i] == inode) return true;
+  return false;
+}
+
+/* --- whose sockets --- */
+
+static void leave_out(struct peers *p, unsigned long long inode) {
+  for (size_t i = 0; i < p->n; i++)
+    if (p->inodes[i] == inode) p->inodes[i--] = p->inodes[--p->n];
+}
+
+/* A service manager's log is where standard output goes: nobody waits for an answer there. */
+static void leave_out_streams(struct peers *p, int64_t pid) {
+  for (int i = 0; i < STANDARD_STREAMS; i++) {
+    char path[64], link[64];
+    unsigned long long inode;
+    (void)snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)pid, i);
+    if (root_read_link(p->root, path, link, sizeof link) && sscanf(link, "socket:[%llu]", &inode) == 1) leave_out(p, inode);
+  }
+}
+
+static bool read_sockets(struct peers *p) {
+  struct process_tree tree;
+  char path[64], theirs[64], ours[64];
+  (void)snprintf(path, sizeof path, "/proc/%lld/ns/net", (long long)p->pid);
+  if (!root_read_link(p->root, path, theirs, sizeof theirs) || !root_read_link(p->root, "/proc/self/ns/net", ours, sizeof ours) ||
+      strcmp(theirs, ours) != 0)
+    return false;
+  p->n = 0;
+  process_tree_read(p->root, p->pid, &tree);
+  for (size_t i = 0; i < tree.n; i++) p->n = process_sockets(p->root, tree.pids[i], p->inodes, p->n, SOCKETS_MAX);
+  bool all = p->n > 0 && p->n < SOCKETS_MAX;
+  for (size_t i = 0; i < tree.n; i++) leave_out_streams(p, tree.pids[i]);
+  return all;
+}
+
+/* --- where they lead --- */
+
+static bool is_loopback(const struct inet_diag_msg *m) {
+  static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  unsigned char to[16];
+  (void)memcpy(to, m->id.idiag_dst, sizeof to);
+  if (m->idiag_family == AF_INET) return to[0] == 127;
+  if (memcmp(to, mapped, sizeof mapped) == 0) return to[12] == 127;
+  return memcmp(to, &in6addr_loopback, sizeof to) == 0;
+}
+
+/* This machine's own: the loopback, or the address that it has itself. */
+static bool is_local(const struct inet_diag_msg *m) {
+  return is_loopback(m) || memcmp(m->id.idiag_src, m->id.idiag_dst, m->idiag_family == AF_INET ? 4 : 16) == 0;
+}
+
+static void take_connection(struct peers *p, const char *bytes, size_t n) {
+  struct inet_diag_msg m;
+  if (n < sizeof m) return;
+  (void)memcpy(&m, bytes, sizeof m);
+  if (p->n_ends == ENDS_MAX || !is_theirs(p, m.idiag_inode)) return;
+  p->ends[p->n_ends++] = (struct end){
+      .port = ntohs(m.id.idiag_sport), .peer_port = ntohs(m.id.idiag_dport), .listens = m.idiag_state == LISTENS, .is_local = is_local(&m)};
+}
+
+static void take_stream(struct peers *p, const char *bytes, size_t n) {
+  struct unix_diag_msg m;
+  if (n < sizeof m) return;
+  (void)memcpy(&m, bytes, sizeof m);
+  if (m.udiag_type == SOCK_DGRAM || !is_theirs(p, m.udiag_ino)) return;
+  for (size_t at = NLMSG_ALIGN(sizeof m); at + sizeof(struct rtattr) <= n;) {
+    struct rtattr head;
+    unsigned peer;
+    (void)memcpy(&head, bytes + at, sizeof head);
+    if (head.rta_len < sizeof head || head.rta_len > n - at) return;
+    if (head.rta_type == UNIX_DIAG_PEER && head.rta_len >= RTA_LENGTH(sizeof peer)) {
+      (void)memcpy(&peer, bytes + at + RTA_LENGTH(0), sizeof peer);
+      p->n_streams += peer != 0 && !is_theirs(p, peer);
+    }
+    at += RTA_ALIGN(head.rta_len);
+  }
+}
+
+/* --- netlink --- */
+
+typedef void take_message(struct peers *p, const char *bytes, size_t n);
+
+/* true: more comes. */
+static bool take_answer(struct peers *p, const char *bytes, size_t n, take_message *take, bool *ret_whole) {
+  for (size_t at = 0; at + sizeof(struct nlmsghdr) <= n;) {
+    struct nlmsghdr head;
+    (void)memcpy(&head, bytes + at, sizeof head);
+    *ret_whole = head.nlmsg_type == NLMSG_DONE;
+    if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR || head.nlmsg_len < NLMSG_HDRLEN || head.nlmsg_len > n - at)
+      return false;
+    take(p, bytes + at + NLMSG_HDRLEN, head.nlmsg_len - NLMSG_HDRLEN);
+    at += NLMSG_ALIGN(head.nlmsg_len);
+  }
+  return true;
+}
+
+/* Was all told? */
+static bool ask(struct peers *p, const void *question, size_t n, take_message *take) {
+  static const struct timeval patience = {.tv_usec = 100000};
+  char bytes[16384];
+  bool whole = false;
+  int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (fd < 0) return false;
+  bool asked = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 && send(fd, question, n, 0) == (ssize_t)n;
+  for (int i = 0; asked && i < ANSWERS_MAX; i++) {
+    ssize_t got = recv(fd, bytes, sizeof bytes, 0);
+    if (got <= 0 || !take_answer(p, bytes, (size_t)got, take, &whole)) break;
+  }
+  (void)close(fd); /* only read */
+  return whole;
+}
+
+static bool ask_connections(struct peers *p, unsigned char family) {
+  const struct {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 question;
+  } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+               .question = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = 1U << LISTENS | 1U << ESTABLISHED}};
+  return ask(p, &message, sizeof message, take_connection);
+}
+
+static bool ask_streams(struct peers *p) {
+  const struct {
+    struct nlmsghdr head;
+    struct unix_diag_req question;
+  } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+               .question = {.sdiag_family = AF_UNIX, .udiag_states = 1U << ESTABLISHED, .udiag_show = UDIAG_SHOW_PEER}};
+  return ask(p, &message, sizeof message, take_stream);
+}
+
+/* --- samples --- */
+
+/* A connection that they made: from no port where they listen, and to no other end of theirs. */
+static bool leads_away(const struct peers *p, const struct end *e) {
+  if (e->listens || !e->is_local) return false;
+  for (size_t i = 0; i < p->n_ends; i++) {
+    const struct end *x = &p->ends[i];
+    if (x->listens ? x->port == e->port : x->port == e->peer_port && x->peer_port == e->port) return false;
+  }
+  return true;
+}
+
+static void peers_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
+  struct peers *p = state;
+  if (p->pid <= 0 || (p->last_ns != 0 && now_ns - p->last_ns < EVERY_NS)) return;
+  p->last_ns = now_ns;
+  p->n_ends = p->n_streams = 0;
+  if (!read_sockets(p) || !ask_connections(p, AF_INET) || !ask_connections(p, AF_INET6) || !ask_streams(p)) return;
+  if (p->n_ends == ENDS_MAX) return;
+  size_t n = p->n_streams;
+  for (size_t i = 0; i < p->n_ends; i++) n += leads_away(p, &p->ends[i]);
+  sink->value(sink->context, "server.local_peers", (double)n);
+}
+
+const struct sampler sampler_peers;
+const struct sampler sampler_peers = {.name = "peers",
+                                      .summary = "connections to other processes of this machine that the server may wait for",
+                                      .open = peers_open,
+                                      .watch = peers_watch,
+                                      .sample = peers_sample,
+                                      .close = free};
