@@ -185,7 +185,7 @@ def test_what_the_server_felt_may_be_the_whole_difference(strict, d):
 @pytest.mark.parametrize(
     "sql, why",
     [
-        ("UPDATE sample SET value = 1 WHERE series = 'server.local_peers'", "waits for other processes of this machine"),
+        ("UPDATE sample SET value = 1 WHERE series = 'server.local_peers'", "waits for other processes"),
         ("DELETE FROM sample WHERE series = 'server.local_peers'", "its sockets could not be read"),
         ("UPDATE sample SET value = 0.005 WHERE series = 'server.processors_ended'", "in threads that end"),
         ("DELETE FROM sample WHERE series = 'server.processors_waited' AND session = 0", "of every session"),
