@@ -144,8 +144,8 @@ static int find_finding(struct confirming *c, const char *name) {
 
 static bool enough(void *context, const struct sensitivities *so_far) {
   const struct confirming *c = context;
-  struct confirmation so = confirm_judge(&c->plan, so_far);
-  return so.verdict != CONFIRM_INCONCLUSIVE || so.impossible;
+  struct confirmation so = confirm_judge(&c->plan, so_far, NULL, 0);
+  return so.verdict != CONFIRM_INCONCLUSIVE || so.impossible || so.of_process;
 }
 
 static int prepare(struct confirming *c) {
@@ -231,8 +231,8 @@ static int judge(struct confirming *c) {
   int code = EXIT_HOLDS;
   if (sensitivities_read(made.bundle, &made.result.contract, confidence, &c->all, &error) != LYNX_OK) code = report_error(&error);
   if (code == EXIT_HOLDS) {
-    c->confirmation = confirm_judge(&c->plan, &c->all);
     size_t n = perturbation_unprobed(made.bundle, &arena, &unprobed);
+    c->confirmation = confirm_judge(&c->plan, &c->all, unprobed, n);
     const struct confirmation_view view = {&c->plan, &c->confirmation, &c->all, unprobed, n};
     if (!show(c, &view)) code = EXIT_CONDITIONS;
     if (code == EXIT_HOLDS && c->arguments->option[FLAG_RECORD] != NULL) code = record(c, &view, made.result.seal.root);

@@ -75,9 +75,9 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
   bool can = starts && named;
   if ((function || library) && !can) {
     own = f->otherwise != NULL ? perturber_find(f->otherwise, strlen(f->otherwise)) : NULL;
-    ret->instead = !named ? "no code is named: its process is slowed as a whole"
-                          : "the server runs already, so that its process is slowed as a whole, and not that code; a contract that starts "
-                            "it (executor.start) lets lynxbench slow the code alone";
+    ret->instead = !named ? "no code is named: its process was slowed as a whole, which confirms nothing of a part of it"
+                          : "the server ran already, so that its process was slowed as a whole, which confirms nothing of that code";
+    ret->by_whole = true;
     ret->library[0] = 0;
   }
   bool setting = own != NULL && strcmp(own->name, "setting") == 0;
@@ -133,13 +133,25 @@ static const struct sensitivity *about(const struct confirm_plan *plan, const st
   return best;
 }
 
-struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all) {
+/* The run kept why it slowed nothing: that the function takes no time there is an answer, too. */
+static bool is_absent(const struct confirm_plan *plan, const char *const *unprobed, size_t n) {
+  bool absent = false;
+  for (size_t i = 0; i < n && plan->function != NULL; i++)
+    absent = absent || (strncmp(unprobed[i], "function: ", 10) == 0 &&
+                        (strstr(unprobed[i], PERTURBER_NOT_CALLED) != NULL || strstr(unprobed[i], PERTURBER_GONE) != NULL));
+  return absent;
+}
+
+struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, const char *const *unprobed,
+                                  size_t n_unprobed) {
   struct confirmation c = {.response = all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT,
                            .rung = plan->takes_away ? RUNG_SWAPPED_BACK : RUNG_PERTURBED};
   size_t n;
   c.of = about(plan, all, c.response, &n);
   c.ambiguous = plan->by_process && n > 1;
   if (c.ambiguous) c.of = NULL; /* the greatest of several is not that of the one that is meant */
+  c.absent = c.of == NULL && !c.ambiguous && is_absent(plan, unprobed, n_unprobed);
+  if (c.absent) c.verdict = CONFIRM_REFUTED, c.rung = RUNG_ACCOUNTED;
   if (c.of == NULL) return c;
   c.effect = c.of->of[c.response];
   c.by_smaller = c.response == RESPONSE_THROUGHPUT && sensitivity_bends(c.of);
@@ -148,5 +160,7 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
     c.effect = slope_turned(c.effect);
   c.impossible = c.response == RESPONSE_THROUGHPUT && sensitivity_is_impossible(c.of);
   if (!c.impossible) c.verdict = confirm_decide(plan, &c.effect);
+  c.of_process = plan->by_whole && c.verdict == CONFIRM_CONFIRMED;
+  if (c.of_process) c.verdict = CONFIRM_INCONCLUSIVE;
   return c;
 }

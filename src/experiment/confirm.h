@@ -3,6 +3,9 @@
  * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
  *           stands before the first block: of what the account gives a share of the time, a third of that; of a process, a quarter of a
  *           percent for each percent; of what is taken away, 5 % more throughput
+ * Of what   nothing is confirmed but what was slowed itself. Where a process stands in for a function or a library in it, that it bounds
+ *           the throughput is said of the process, and the finding stays inconclusive; that it does not refutes what is in it, too
+ * Absent    a function that the executor has loaded no more, or never calls, is refuted: it takes no time there
  * Bent      where the greater level certainly has another elasticity than the smaller, the smaller decides: what was off the critical path
  *           may bound the throughput when it is slowed by much
  * Spinning  a function that costs far more than all of the time likely waits in a loop for who waits for it: inconclusive
@@ -13,8 +16,6 @@
  * By        a fact that was swapped among others (experiment/swapped_effect.h) may be the finding's cause: what its other level gains
  *           against the run's is judged as what is taken away
  * Rung      perturbed; where a cause was taken away and put back, swapped back
- * Limits    a process confirms that its time bounds throughput, and not which of its functions: that takes an executor that
- *           lynxbench starts
  */
 #ifndef EXPERIMENT_CONFIRM_H
 #define EXPERIMENT_CONFIRM_H
@@ -31,6 +32,7 @@ struct confirm_plan {
   double threshold;          /* of an elasticity, or ln of a ratio */
   double stretch;            /* of the perturber's levels beyond 1 */
   bool takes_away, by_process;
+  bool by_whole;        /* by_process, in place of the code that the finding names */
   const char *function; /* that is slowed; NULL: none */
   char library[200];    /* the same of a library; "": none */
   char setting[160];    /* the variables that are taken out, with commas between; "": none */
@@ -46,6 +48,8 @@ struct confirmation {
   enum confirm_verdict verdict;
   bool by_smaller;              /* by the smaller level alone: the time does not grow in proportion to slowness */
   bool impossible;              /* it costs far more than all of the time (sensitivity_is_impossible) */
+  bool of_process;              /* plan->by_whole: of its process it is confirmed */
+  bool absent;                  /* the function is not there, or is not called */
   bool ambiguous;               /* several processes have the name of the finding's */
   const struct sensitivity *of; /* NULL: it was not probed */
   struct slope effect;          /* of throughput; in an open load of the end-to-end latency */
@@ -53,7 +57,9 @@ struct confirmation {
   enum rung rung;
 };
 
-struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all);
+/* unprobed: why what was to be slowed was not, as the run kept it. */
+struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, const char *const *unprobed,
+                                  size_t n_unprobed);
 
 /* Of a finding whose cause was swapped by another experiment. */
 struct confirm_plan confirm_plan_by_swap(const struct finding *finding);

@@ -24,6 +24,10 @@ struct slowed_place {
   const char *folder, *name;
 };
 
+/* Words of why nothing was slowed that say of the executor what no experiment needs to: the function takes no time there. */
+#define PERTURBER_NOT_CALLED "is there, and was not called"
+#define PERTURBER_GONE "is not there: its file is loaded, and holds no function of that name"
+
 /* One process of the tree. */
 struct tree_process {
   int64_t pid;

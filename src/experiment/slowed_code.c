@@ -125,7 +125,8 @@ static void add_process(void *context, const char *name) {
   bool good = read(fd, counters, sizeof counters) == (ssize_t)sizeof counters && counters[0] == 1;
   (void)close(fd);
   if (!good) return;
-  c->sum.found += (double)counters[1];
+  c->sum.found += counters[1] > 0 ? (double)counters[1] : 0;
+  c->sum.gone += counters[1] < 0;
   c->sum.calls += (double)counters[2];
   c->sum.own_ns += (double)counters[3];
   c->sum.added_ns += (double)counters[4];

@@ -29,6 +29,7 @@ void slowed_code_close(struct slowed_code *slowed); /* removes the folder */
 /* What all processes of the executor have counted so far. */
 struct slowed_counts {
   double found, calls, own_ns, added_ns; /* calls: looks, of a library */
+  double gone;                           /* processes that have loaded the function's file, which holds none of that name */
 };
 struct slowed_counts slowed_code_count(const char *folder);
 /* Slows it until then, and returns how much slower it was by its own count; 1: nothing was done. */

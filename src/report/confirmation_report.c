@@ -61,8 +61,13 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
                       c->verdict == CONFIRM_INCONCLUSIVE ? "" : " (", c->verdict == CONFIRM_INCONCLUSIVE ? "" : rung_text(c->rung),
                       c->verdict == CONFIRM_INCONCLUSIVE ? "" : ")");
   (void)buffer_printf(out, "  %s%s%s\n", f->title, f->named[0] != 0 ? ": " : "", f->named);
+  if (c->of_process)
+    (void)buffer_printf(
+        out, "  %sOf its process it is confirmed (%s)%s: the whole of %s bounds what is measured. Of the code in it, nothing is.\n", strong,
+        rung_text(c->rung), plain, after_colon(c->of->target));
   if (c->ambiguous)
     (void)buffer_printf(out, "  Several processes are called %s: which of them the finding is about is not known.\n", f->process);
+  else if (c->absent) (void)buffer_text(out, "  It takes no time in this executor:\n");
   else if (c->of == NULL) (void)buffer_text(out, "  It was not probed.\n");
   else {
     (void)buffer_text(out, "  ");
@@ -81,6 +86,13 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
   for (size_t i = 0; i < v->n_unprobed; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", v->unprobed[i]);
   if (c->verdict == CONFIRM_INCONCLUSIVE && v->plan->perturbers[0] == NULL)
     (void)buffer_text(out, "next: the experiment with more --rounds (--resume keeps what was measured)\n");
+  else if (c->of_process)
+    (void)buffer_printf(
+        out,
+        "next: write a contract that starts the server (executor.start), run it, and confirm %s of that run: then that code "
+        "alone is slowed\n",
+        f->id);
+  else if (c->absent) (void)buffer_text(out, "next: diagnose or run it again: what the finding was about is gone\n");
   else if (c->of == NULL && !c->ambiguous)
     (void)buffer_text(out, "next: diagnose or run it again: what the finding is about may be gone\n");
   else if (c->impossible) (void)buffer_text(out, "next: look at what it waits for: `lynxbench attribute`, or `lynxbench perturb`\n");
@@ -106,6 +118,8 @@ void confirmation_json(const struct confirmation_view *v, struct json_writer *js
   json_put_double(json, "high", c->effect.bounded ? c->effect.high : NAN);
   json_put_bool(json, "by_smaller_level", c->by_smaller);
   json_put_bool(json, "more_than_all_of_the_time", c->impossible);
+  json_put_bool(json, "absent", c->absent);
+  json_put_text(json, "of_its_process", c->of_process ? "confirmed" : NULL);
   if (v->plan->instead != NULL) json_put_text(json, "instead", v->plan->instead);
 }
 

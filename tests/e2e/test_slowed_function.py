@@ -113,6 +113,42 @@ def test_a_slowed_function_does_what_it_did(tmp_path, name):
     assert slow < 3 * usual + 0.02, "and no more: calls within itself count once"
 
 
+ABSENT = """
+import os, struct, time
+FOLDER = os.environ["PYTHONPATH"].split(":")[0]
+
+
+def work():
+    def made_again():
+        pass
+    return made_again
+
+
+def found():
+    for _ in range(100):
+        time.sleep(0.05)
+        if os.path.exists(page := os.path.join(FOLDER, str(os.getpid()))):
+            return struct.unpack("<5q", open(page, "rb").read(40))[1]
+    return None
+
+
+print(found())
+"""
+
+
+@pytest.mark.parametrize(
+    "name, place, found",
+    [
+        ("tidy", "program.py", "-1"),  # its file is loaded, and holds none of that name
+        ("work", "program.py", "1"),
+        ("made_again", "program.py", "None"),  # it may be there at the next look
+        ("tidy", "other.py", "None"),  # a file that is not loaded yet
+    ],
+)
+def test_a_function_that_is_gone_is_known_from_one_that_was_not_found(tmp_path, name, place, found):
+    assert slowed(tmp_path, ABSENT, name, place=place).stdout.strip() == found
+
+
 LOCKED = """
 import os, struct, sys, threading, time
 FOLDER = os.environ["PYTHONPATH"].split(":")[0]

@@ -74,9 +74,9 @@ static void check_bent(void) {
   s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = 0.06, .low = 0.05, .high = 0.07, .bounded = true};
   s->smaller = (struct slope){.estimate = 0, .low = -0.01, .high = 0.01, .bounded = true};
   s->curvature = (struct slope){.estimate = 0.08, .low = -0.01, .high = 0.17, .bounded = true};
-  CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_CONFIRMED);
+  CHECK_INT(confirm_judge(&plan, &all, NULL, 0).verdict, CONFIRM_CONFIRMED);
   s->curvature.low = 0.05;
-  struct confirmation c = confirm_judge(&plan, &all);
+  struct confirmation c = confirm_judge(&plan, &all, NULL, 0);
   CHECK_INT(c.verdict, CONFIRM_REFUTED);
   CHECK(c.by_smaller);
   CHECK_NEAR(c.effect.high, 0.01, 0);
@@ -89,21 +89,21 @@ static void check_spinning(void) {
   all.items[0] = (struct sensitivity){.target = "function: acquire_read", .perturber = perturber_find("function", 8)};
   struct slope *e = &all.items[0].of[RESPONSE_THROUGHPUT];
   *e = (struct slope){.estimate = 21.5, .low = 14.9, .high = 28.2, .bounded = true};
-  struct confirmation c = confirm_judge(&plan, &all);
+  struct confirmation c = confirm_judge(&plan, &all, NULL, 0);
   CHECK_INT(c.verdict, CONFIRM_INCONCLUSIVE);
   CHECK(c.impossible);
   e->low = 3.9;
-  c = confirm_judge(&plan, &all);
+  c = confirm_judge(&plan, &all, NULL, 0);
   CHECK_INT(c.verdict, CONFIRM_CONFIRMED);
   CHECK(!c.impossible);
   e->low = 4.1;
   all.items[0].smaller = (struct slope){.estimate = 0.5, .low = 0.42, .high = 0.58, .bounded = true};
-  CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_CONFIRMED); /* the smaller level says what it costs */
+  CHECK_INT(confirm_judge(&plan, &all, NULL, 0).verdict, CONFIRM_CONFIRMED); /* the smaller level says what it costs */
   all.items[0].smaller.bounded = false;
-  CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_INCONCLUSIVE);
+  CHECK_INT(confirm_judge(&plan, &all, NULL, 0).verdict, CONFIRM_INCONCLUSIVE);
   all.items[0].perturber = perturber_find("contention", 10);
   plan.perturbers[0] = "contention";
-  CHECK_INT(confirm_judge(&plan, &all).verdict, CONFIRM_CONFIRMED);
+  CHECK_INT(confirm_judge(&plan, &all, NULL, 0).verdict, CONFIRM_CONFIRMED);
 }
 
 /* 40 % of independent streams become faster by a tenth: 4 % more. Of work one after another less is gained. */
@@ -114,6 +114,46 @@ static void check_gain(void) {
   CHECK(sensitivity_gain_at_most(&streams, 0.4) > 1 / (0.6 + 0.4 / 1.1) - 1);
 }
 
+/* A whole process that was slowed in place of code in it confirms nothing of that code; that it costs nothing refutes it. */
+static void check_whole_process(void) {
+  struct finding f = finding_of("function", 0.5);
+  struct confirm_plan plan;
+  struct sensitivities all = {.n = 1};
+  struct sensitivity *s = &all.items[0];
+  char why[600];
+  f.otherwise = "processor";
+  CHECK(confirm_plan_make(&f, false, NULL, &plan, why, sizeof why));
+  CHECK(plan.by_whole && plan.function == NULL && plan.instead != NULL);
+  *s = (struct sensitivity){.target = "processor: python3", .perturber = perturber_find("processor", 9)};
+  s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = 0.9, .low = 0.8, .high = 1, .bounded = true};
+  struct confirmation c = confirm_judge(&plan, &all, NULL, 0);
+  CHECK_INT(c.verdict, CONFIRM_INCONCLUSIVE);
+  CHECK(c.of_process && !c.absent);
+  s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = 0.1, .low = 0, .high = 0.2, .bounded = true};
+  c = confirm_judge(&plan, &all, NULL, 0);
+  CHECK_INT(c.verdict, CONFIRM_REFUTED);
+  CHECK(!c.of_process);
+  CHECK(confirm_plan_make(&f, true, NULL, &plan, why, sizeof why)); /* started by lynxbench: the function itself */
+  CHECK(!plan.by_whole && plan.function != NULL);
+}
+
+/* What was slowed nowhere, since it is not there, takes no time; what could not be found tells nothing. */
+static void check_absent(void) {
+  struct finding f = finding_of("function", 0.5);
+  struct confirm_plan plan;
+  struct sensitivities none = {.n = 0};
+  char why[600];
+  const char *const gone[] = {"function: encode (/srv/app.py:188) " PERTURBER_GONE},
+                    *const idle[] = {"function: encode (/srv/app.py:188) " PERTURBER_NOT_CALLED " while the load warmed up"},
+                    *const unknown[] = {"function: encode (/srv/app.py:188) was not found: it is made again at every call"};
+  CHECK(confirm_plan_make(&f, true, NULL, &plan, why, sizeof why));
+  CHECK_INT(confirm_judge(&plan, &none, gone, 1).verdict, CONFIRM_REFUTED);
+  CHECK_INT(confirm_judge(&plan, &none, idle, 1).verdict, CONFIRM_REFUTED);
+  CHECK(confirm_judge(&plan, &none, gone, 1).absent);
+  CHECK_INT(confirm_judge(&plan, &none, unknown, 1).verdict, CONFIRM_INCONCLUSIVE);
+  CHECK_INT(confirm_judge(&plan, &none, NULL, 0).verdict, CONFIRM_INCONCLUSIVE);
+}
+
 int main(void) {
   check_levels();
   check_others();
@@ -121,5 +161,7 @@ int main(void) {
   check_bent();
   check_spinning();
   check_gain();
+  check_whole_process();
+  check_absent();
   return check_end();
 }

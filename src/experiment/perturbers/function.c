@@ -13,6 +13,12 @@ struct slowing {
   const struct slowed_place *places[FUNCTIONS_MAX];
 };
 
+static const char *what_is_missing(const struct slowed_place *place, const struct slowed_counts *c) {
+  if (c->found > 0 || strcmp(place->name, "time.sleep") == 0) return PERTURBER_NOT_CALLED " while the load warmed up";
+  if (c->gone > 0) return PERTURBER_GONE;
+  return "was not found: it is made again at every call, is no Python function, or the executor ignores PYTHONPATH";
+}
+
 static size_t function_open(const struct perturbing *request, void **ret_state, struct target *ret, size_t most, char *why, size_t size) {
   struct slowing *s = xalloc(1, sizeof *s);
   size_t n = 0;
@@ -26,11 +32,7 @@ static size_t function_open(const struct perturbing *request, void **ret_state, 
     if (c.found > 0 && c.calls > 0) {
       s->places[n] = place;
       target_name(&ret[n++], "function", place->name);
-    } else if (why[0] == 0)
-      (void)snprintf(why, size, "function: %.120s %s", place->name,
-                     c.found > 0 || strcmp(place->name, "time.sleep") == 0
-                         ? "is there, and was not called while the load warmed up"
-                         : "was not found: it is made again at every call, is no Python function, or the executor ignores PYTHONPATH");
+    } else if (why[0] == 0) (void)snprintf(why, size, "function: %.120s %s", place->name, what_is_missing(place, &c));
   }
   return n;
 }

@@ -6,7 +6,8 @@ is lengthened; 0: not at all. FOLDER/lock holds another: the share of its proces
 interpreter's lock. It is lengthened in the same proportion: what runs outside of the lock is in nobody's way. A call's
 own time is the processor time of its thread and what it sleeps; waits for locks,
 for the interpreter's too, are what others do to it. FOLDER/PID is what this process counts: five integers of 64 bits: 1,
-functions found, calls, their own time and the time added, both in nanoseconds."""
+functions found (-1: its file is loaded, and holds none of that name), calls, their own time and the time added, both in
+nanoseconds."""
 
 import os
 import sys
@@ -186,11 +187,15 @@ def _install(folder, wanted):
                 lines += lines_of(inner)
         return lines
 
+    seen_of_it = {"file": False, "name": False}
+
     def matches(code):
-        if last and code.co_name != last:
-            return False
         if not ("/" + code.co_filename).endswith("/" + file.lstrip("/")):
             return False
+        seen_of_it["file"] = True
+        if last and code.co_name != last:
+            return False
+        seen_of_it["name"] = True
         lines = lines_of(code)
         return (line == 0 and last) or (bool(lines) and min(lines) <= line <= max(lines))
 
@@ -271,8 +276,9 @@ def _install(folder, wanted):
                     patch(function)
             except Exception as error:  # what it met is odd; it may be gone when it looks again
                 sys.stderr.write(f"lynxbench: {error!r}\n")
-            if patched:
-                struct.pack_into("<q", counts(), 8, len(patched))
+            gone = seen_of_it["file"] and not seen_of_it["name"]
+            if patched or gone:
+                struct.pack_into("<q", counts(), 8, len(patched) or -1)
             if patched and not last:
                 return
             wait = min(2 * wait, 60.0) if patched else 1.0
