@@ -17,7 +17,8 @@ enum {
   BIT_COPY_TO_HOST,
   BIT_COPY_OTHER,
   BIT_SET,
-  BIT_EARLIER,
+  BIT_EARLIER, /* beside its class: launched before the trace began */
+  BIT_PRESENT, /* beside its class: device work that was not */
   BIT_LAUNCH,
   BIT_SYNC,
   BIT_ALLOCATE,
@@ -72,6 +73,7 @@ struct sweep {
   const struct timeline *timeline;
   const struct account_options *options;
   struct account *account;
+  bool unseen;     /* the host launches work, and the device was not recorded: what operators compute is not seen */
   set device_bits; /* what counts as busy */
   int64_t now_ns, first_device_ns, last_device_ns;
   uint32_t count[BIT_COUNT];
@@ -120,7 +122,7 @@ static void table_add(struct set_table *t, set open, int64_t ns) {
     struct set_table larger = {.n = t->n == 0 ? SETS_LEAST : 2 * t->n};
     if (larger.n > SETS_MOST) { /* too many different ones: told apart only coarsely from here on, in at most 64 ways */
       open = ((open & any_compute) ? BIT(WORK_UNKNOWN) : 0) | ((open & any_copy) ? BIT(BIT_COPY_OTHER) : 0) |
-             (open & (BIT(BIT_COMMUNICATION) | BIT(BIT_SET) | BIT(BIT_EARLIER) | BIT(BIT_STEP)));
+             (open & (BIT(BIT_COMMUNICATION) | BIT(BIT_SET) | BIT(BIT_STEP)));
     } else {
       larger.at = xalloc(larger.n, sizeof *larger.at);
       for (size_t i = 0; i < t->n; i++)
@@ -136,6 +138,15 @@ static void table_add(struct set_table *t, set open, int64_t ns) {
   t->used += t->at[k].ns == 0;
   t->at[k].open = open;
   t->at[k].ns += ns;
+}
+
+int64_t account_launches(const struct timeline *timeline) {
+  int64_t n = 0;
+  for (size_t i = 0; i < timeline->n_spans; i++) {
+    const struct span *span = &timeline->spans[i];
+    n += span->kind == TRACE_RUNTIME && timeline->names[span->name].work == WORK_LAUNCH;
+  }
+  return n;
 }
 
 /* --- the sweep --- */
@@ -209,8 +220,8 @@ static void settle_gap(struct sweep *s) {
   s->n_segments = 0;
 }
 
-static enum account_state busy_state(set open, bool on_host) {
-  set classes = on_host ? open >> BIT_HOST_CLASS & any_compute : open & any_compute;
+static enum account_state busy_state(const struct sweep *s, set open, bool on_host) {
+  set classes = s->unseen ? 0 : on_host ? open >> BIT_HOST_CLASS & any_compute : open & any_compute;
   if (on_host && (open & (BIT(BIT_COMPILE) | BIT(BIT_DATA) | BIT(BIT_TOKENIZER)))) return host_state(open);
   if (classes & ~BIT(WORK_UNKNOWN)) return (enum account_state)(STATE_COMPUTE + __builtin_ctzll(classes & ~BIT(WORK_UNKNOWN)));
   if (on_host) return (open & BIT(BIT_ANY_COMMUNICATION)) ? STATE_COMMUNICATION : host_state(open);
@@ -219,7 +230,7 @@ static enum account_state busy_state(set open, bool on_host) {
   if (open & BIT(BIT_COPY_TO_DEVICE)) return STATE_COPY_TO_DEVICE;
   if (open & BIT(BIT_COPY_TO_HOST)) return STATE_COPY_TO_HOST;
   if (open & BIT(BIT_COPY_OTHER)) return STATE_COPY_OTHER;
-  return (open & BIT(BIT_SET)) ? STATE_SET : STATE_EARLIER;
+  return STATE_SET;
 }
 
 static bool in_window(const struct sweep *s) {
@@ -248,7 +259,8 @@ static void pass_time(struct sweep *s, int64_t then_ns) {
       uint32_t depth = s->count[BIT_QUEUED];
       int bin = depth == 0 ? 0 : 32 - __builtin_clz(depth);
       a->depth_ns[bin < DEPTH_BINS ? bin : DEPTH_BINS - 1] += ns;
-      if (busy) add_state(s, busy_state(s->open, on_host), s->now_ns, ns);
+      if (busy && (s->open & BIT(BIT_EARLIER)) && !(s->open & BIT(BIT_PRESENT))) a->earlier_ns += ns;
+      if (busy) add_state(s, busy_state(s, s->open, on_host), s->now_ns, ns);
       else {
         if (s->n_segments == SEGMENTS_MAX) settle_gap(s);
         s->segments[s->n_segments++] = (struct segment){s->open, s->now_ns, ns};
@@ -264,12 +276,12 @@ static int copy_bit(const char *direction) {
 
 static set device_bits_of(const struct sweep *s, const struct span *span) {
   const struct span_name *name = &s->timeline->names[span->name];
-  if ((span->flags & SPAN_ORPHAN) && s->options->orphans == ORPHANS_APART) return BIT(BIT_EARLIER);
+  set when = BIT((span->flags & SPAN_ORPHAN) ? BIT_EARLIER : BIT_PRESENT);
   switch (name->work) {
-    case WORK_COMMUNICATION: return BIT(BIT_COMMUNICATION);
-    case WORK_COPY: return BIT(copy_bit(copy_direction((struct bytes){name->text, name->length})));
-    case WORK_SET: return BIT(BIT_SET);
-    default: return BIT(BIT_CLASS + name->work);
+    case WORK_COMMUNICATION: return when | BIT(BIT_COMMUNICATION);
+    case WORK_COPY: return when | BIT(copy_bit(copy_direction((struct bytes){name->text, name->length})));
+    case WORK_SET: return when | BIT(BIT_SET);
+    default: return when | BIT(BIT_CLASS + name->work);
   }
 }
 
@@ -302,15 +314,23 @@ static set host_bits_of(const struct sweep *s, const struct span *span) {
       break;
     case TRACE_PYTHON: bits = BIT(BIT_ANY_OPERATOR) | (speaks ? BIT(BIT_PYTHON) : 0); break;
     case TRACE_ANNOTATION:
-      bits = (work == WORK_DATA_LOADER ? BIT(BIT_ANY_DATA) : BIT(BIT_ANY_OPERATOR)) | (speaks ? BIT(BIT_RANGE) : 0);
+      bits = work == WORK_COMMUNICATION ? BIT(BIT_ANY_COMMUNICATION) : work == WORK_DATA_LOADER ? BIT(BIT_ANY_DATA) : BIT(BIT_ANY_OPERATOR);
+      bits |= speaks ? BIT(BIT_RANGE) : 0;
       break;
-    case TRACE_OTHER: bits = speaks ? BIT(BIT_RANGE) : 0; break;
+    case TRACE_OTHER: bits = (work == WORK_COMMUNICATION ? BIT(BIT_ANY_COMMUNICATION) : 0) | (speaks ? BIT(BIT_RANGE) : 0); break;
     default: return 0;
   }
   if (speaks && work == WORK_DATA_LOADER) bits |= BIT(BIT_DATA);
   if (speaks && work == WORK_TOKENIZER) bits |= BIT(BIT_TOKENIZER);
   if (speaks && work == WORK_COMPILE) bits |= BIT(BIT_COMPILE);
   return bits;
+}
+
+static enum copy_way copy_way(const char *direction) {
+  return strcmp(direction, "HtoD") == 0   ? COPY_WAY_TO_DEVICE
+         : strcmp(direction, "DtoH") == 0 ? COPY_WAY_TO_HOST
+         : strcmp(direction, "DtoD") == 0 ? COPY_WAY_WITHIN
+                                          : COPY_WAY_OTHER;
 }
 
 /* Counts what a device span says beside its time. */
@@ -325,7 +345,10 @@ static void note_device_span(struct sweep *s, const struct span *span) {
   if (span->kind == TRACE_COPY) {
     float bytes;
     memcpy(&bytes, &span->more, sizeof bytes);
-    a->copied_bytes += (double)bytes;
+    struct copied *way = &a->copied[copy_way(copy_direction((struct bytes){t->names[span->name].text, t->names[span->name].length}))];
+    way->bytes += (double)bytes;
+    way->n += bytes > 0;
+    way->ns = sum_ns(way->ns, bytes > 0 ? span->duration_ns : 0);
   }
   if (span->link == 0 || t->links[span->link - 1].call == 0) return;
   const struct span *call = &t->spans[t->links[span->link - 1].call - 1];
@@ -340,7 +363,7 @@ static void note_call(struct sweep *s, const struct span *span) {
   if (work == WORK_LAUNCH && (s->open & s->device_bits) == 0 && s->count[BIT_QUEUED] == 0) s->account->n_queue_empty++;
 }
 
-/* Device work that counts; with_earlier: orphans too, if they have a state of their own. */
+/* Device work that counts; with_earlier: orphans too, though they bound neither the window nor the streams' gaps. */
 static bool of_device(const struct sweep *s, const struct span *span, bool with_earlier) {
   if (!kind_on_device((enum trace_kind)span->kind) || s->timeline->tracks[span->track].process != s->account->device) return false;
   if (!(span->flags & SPAN_ORPHAN) || s->options->orphans == ORPHANS_KEEP) return true;
@@ -367,7 +390,7 @@ static void sweep_run(struct sweep *s) {
     set bits = mine ? device_bits_of(s, span) : host_bits_of(s, span);
     int64_t end_ns = span->start_ns + span->duration_ns;
     sweep_to(s, span->start_ns);
-    if (mine && of_device(s, span, false)) note_device_span(s, span);
+    if (mine) note_device_span(s, span);
     if (span->kind == TRACE_RUNTIME) note_call(s, span);
     if (s->account->device < 0 && span->kind == TRACE_OPERATOR)
       s->account->class_n[s->timeline->names[span->name].work]++; /* nothing else computes */
@@ -513,7 +536,8 @@ void account_run(const struct timeline *timeline, int64_t device, const struct a
   s->timeline = timeline;
   s->options = options;
   s->account = ret;
-  s->device_bits = any_compute | any_copy | BIT(BIT_COMMUNICATION) | BIT(BIT_SET) | BIT(BIT_EARLIER);
+  s->device_bits = any_compute | any_copy | BIT(BIT_COMMUNICATION) | BIT(BIT_SET);
+  s->unseen = ret->device_unseen = device < 0 && account_launches(timeline) > 0;
   look_at_streams(s);
   choose_threshold(ret, options->threshold_ns);
   choose_window(s);
@@ -603,7 +627,6 @@ static const struct state_words {
     ROW(COPY_OTHER, "exposed.copy_other", "copies within or between devices that nothing hides", NULL, true, LAYER_FRAMEWORK,
         LAYER_FRAMEWORK),
     ROW(SET, "exposed.memory_set", "setting of memory", NULL, true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
-    ROW(EARLIER, "earlier", "work that was launched before the trace began", NULL, false, LAYER_RUNTIME, LAYER_RUNTIME),
     ROW(PROFILER, "idle.profiler", "idle while the profiler is busy itself", NULL, false, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
     ROW(GRAPH, "idle.graph", "idle between the nodes of a graph", NULL, true, LAYER_RUNTIME, LAYER_RUNTIME),
     ROW(LATENCY, "idle.latency", "idle for the latency of taking up handed-over work", NULL, true, LAYER_ACCELERATOR, LAYER_ACCELERATOR),

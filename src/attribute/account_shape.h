@@ -12,7 +12,6 @@ enum account_state {
   STATE_COPY_TO_HOST,
   STATE_COPY_OTHER,
   STATE_SET,
-  STATE_EARLIER, /* work that was launched before the trace began, and nothing else */
   /* the device does nothing: claimed in this order */
   STATE_PROFILER,  /* the profiler says that it is busy itself */
   STATE_GRAPH,     /* between two nodes of one graph launch */
@@ -50,6 +49,8 @@ enum overlap_kind {
 /* tb_plugin's roles, in its order. */
 enum account_role { ROLE_KERNEL, ROLE_COPY, ROLE_SET, ROLE_COMMUNICATION, ROLE_RUNTIME, ROLE_DATA, ROLE_OPERATOR, ROLE_OTHER, ROLE_COUNT };
 
+enum copy_way { COPY_WAY_TO_DEVICE, COPY_WAY_TO_HOST, COPY_WAY_WITHIN, COPY_WAY_OTHER, COPY_WAYS };
+
 enum account_window { WINDOW_AUTO, WINDOW_STEPS, WINDOW_DEVICE, WINDOW_TRACE };
 
 enum { HISTOGRAM_BINS = 512, DEPTH_BINS = 16 };
@@ -66,7 +67,8 @@ struct stream_account {
 };
 
 struct account {
-  int64_t device; /* -1: of the host */
+  int64_t device;     /* -1: of the host */
+  bool device_unseen; /* of the host, which launches work on a device that the profiler did not record */
   enum account_window window;
   int64_t n_steps, from_ns, to_ns; /* of the window; between steps may be time that does not count */
   int64_t wall_ns, states[STATE_COUNT];
@@ -80,7 +82,11 @@ struct account {
   struct histogram kernels, launches, delays, back_to_back;           /* durations; delay: end of the call to start on the device */
   int64_t threshold_ns;                                               /* of STATE_LATENCY */
   bool threshold_measured;
-  double copied_bytes;
+  struct copied {
+    double bytes;
+    int64_t n, ns; /* of those that say how many bytes they moved */
+  } copied[COPY_WAYS];
+  int64_t earlier_ns; /* of the window's busy time: with nothing on the device but work that was launched before the trace began */
   int64_t n_copies, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
   struct stream_account *streams;
   size_t n_streams, streams_room;

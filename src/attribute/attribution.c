@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/side_by_side.h"
+#include "trace/known_file.h"
 
 static const double BUSY_SHARE = 0.85, IDLE_SHARE = 0.5;
 
@@ -102,17 +103,23 @@ static void make_account(const struct attribution *attribution, int64_t device, 
   host_names_finish(naming, &trace->host);
 }
 
+static enum lynx_status fail_unknown(size_t n_bytes, const char *known, struct lynx_error *error) {
+  if (known != NULL && error != NULL) *error = (struct lynx_error){.status = LYNX_OK}; /* it says more than what a reader missed */
+  if (known != NULL) return lynx_fail(error, LYNX_INPUT, "it is %s", known);
+  return lynx_fail(error, LYNX_INPUT,
+                   n_bytes == 0 ? "an empty file" : "no trace that is known: `lynxbench attribute --help` lists the formats");
+}
+
 static enum lynx_status read_one(const struct attribution *attribution, const struct attribution_input *input,
                                  struct attributed_trace *trace, struct lynx_error *error) {
   char *head = xalloc(TRACE_HEAD, 1);
   size_t n = 0;
   enum lynx_status status = trace_source_head(input->source, head, &n, error);
   const struct trace_reader *reader = status == LYNX_OK ? trace_sniff(head, n) : NULL;
+  const char *known = status == LYNX_OK ? known_file_text(head, n) : NULL;
   free(head);
   if (status != LYNX_OK) return status;
-  if (reader == NULL)
-    return lynx_fail(error, LYNX_INPUT,
-                     n == 0 ? "an empty file" : "no trace that is known: `lynxbench attribute --help` lists the formats");
+  if (reader == NULL) return fail_unknown(n, known, error);
   *trace = (struct attributed_trace){.path = input->path, .reader = reader->name, .bytes = input->bytes};
   timeline_init(&trace->timeline);
   struct trace_sink sink = {.context = trace,
@@ -125,13 +132,15 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
   status = reader->read(input->source, &sink, error);
   if (status == LYNX_OK) {
     timeline_finish(&trace->timeline);
-    trace->content = trace->requests.n_spans > 0 ? CONTENT_REQUESTS : trace->samples.n > 0 ? CONTENT_SAMPLES : CONTENT_TIMELINE;
+    trace->content = trace->requests.n_spans > 0                    ? CONTENT_REQUESTS
+                     : trace->samples.n + trace->samples.n_idle > 0 ? CONTENT_SAMPLES
+                                                                    : CONTENT_TIMELINE;
     if (trace->content == CONTENT_TIMELINE && trace->timeline.n_spans == 0)
       status = lynx_fail(error, LYNX_INPUT, "it holds no event with a duration: nothing to account for");
   }
   if (status != LYNX_OK) {
     trace_release(trace);
-    return status;
+    return status == LYNX_INPUT && known != NULL ? fail_unknown(n, known, error) : status;
   }
   if (trace->content != CONTENT_TIMELINE) {
     if (trace->content == CONTENT_REQUESTS) requests_finish(&trace->requests);
@@ -241,8 +250,7 @@ void attribution_release(struct attribution *a) {
 }
 
 struct attribution_cause host_name_cause(const struct host_name *name) {
-  bool range = name->state == STATE_RANGE && !name->layered; /* the program's own */
-  return (struct attribution_cause){name->state, name->layered || range, range ? LAYER_APPLICATION : name->layer, name->ns};
+  return (struct attribution_cause){name->state, name->layered, name->layer, name->ns};
 }
 
 size_t attribution_causes(const struct attributed_trace *trace, struct attribution_cause causes[CAUSES_MAX]) {
@@ -258,7 +266,8 @@ size_t attribution_causes(const struct attributed_trace *trace, struct attributi
       found[n_found++] = (struct attribution_cause){whole.state, true, (enum layer)l, divided[l]};
       whole.ns -= divided[l];
     }
-    if (i == STATE_PYTHON) whole.layered = false; /* what is left is of no file that is known */
+    if (divided != NULL) whole.layered = false;                         /* what is left is of no file, and of no words, that are known */
+    if (i == STATE_OPERATOR && a->device_unseen) whole.layered = false; /* it may wait for the device that was not recorded */
     if (whole.ns > 0) found[n_found++] = whole;
   }
   for (size_t i = 0; i < n_found; i++) {
@@ -269,10 +278,38 @@ size_t attribution_causes(const struct attributed_trace *trace, struct attributi
   return n;
 }
 
+struct bound_shares attribution_bound_shares(const struct account *a) {
+  struct bound_shares s = {.idle = 1};
+  if (a->wall_ns <= 0) return s;
+  for (int i = 0; i < STATE_COMMUNICATION; i++) s.computing += (double)a->states[i] / (double)a->wall_ns;
+  s.communicating = (double)a->states[STATE_COMMUNICATION] / (double)a->wall_ns;
+  for (int i = STATE_COPY_TO_DEVICE; i <= STATE_SET; i++) s.copying += (double)a->states[i] / (double)a->wall_ns;
+  s.idle = 1 - s.computing - s.communicating - s.copying;
+  return s;
+}
+
+const char *attribution_bound_text(enum bound_by bound) {
+  static const char *const texts[] = {[BOUND_DEVICE] = "hardware",
+                                      [BOUND_COMMUNICATION] = "communication",
+                                      [BOUND_COPIES] = "copies",
+                                      [BOUND_SOFTWARE] = "software",
+                                      [BOUND_MIXED] = "mixed",
+                                      [BOUND_FEW] = "not established",
+                                      [BOUND_UNKNOWN] = "not established"};
+  return texts[bound];
+}
+
 enum bound_by attribution_bound(const struct account *a) {
+  enum { WORK_LEAST = 10 };
   if (a->device < 0 || a->wall_ns <= 0 || account_unexplained_share(a) > 0.2) return BOUND_UNKNOWN;
-  double busy = (double)account_busy(a) / (double)a->wall_ns;
-  return busy >= BUSY_SHARE ? BOUND_DEVICE : busy < IDLE_SHARE ? BOUND_SOFTWARE : BOUND_MIXED;
+  const struct bound_shares s = attribution_bound_shares(a);
+  int64_t n = 0;
+  for (int i = 0; i < WORK_CLASS_COUNT; i++) n += a->class_n[i];
+  if (n < WORK_LEAST) return BOUND_FEW;
+  if (s.computing >= BUSY_SHARE) return BOUND_DEVICE;
+  if (s.communicating >= IDLE_SHARE) return BOUND_COMMUNICATION;
+  if (s.copying >= IDLE_SHARE) return BOUND_COPIES;
+  return 1 - s.idle < IDLE_SHARE ? BOUND_SOFTWARE : BOUND_MIXED;
 }
 
 double attribution_host_share(const struct attributed_trace *trace) {

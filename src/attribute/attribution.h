@@ -116,9 +116,23 @@ void attribution_change_release(struct attribution_change *change);
 
 /* --- in one sentence --- */
 
-enum bound_by { BOUND_DEVICE, BOUND_MIXED, BOUND_SOFTWARE, BOUND_UNKNOWN };
-/* The device is busy for at least 85 % of the window; for less than half; between; or there is no device, or too much is unexplained. */
+enum bound_by {
+  BOUND_DEVICE,        /* the device computes for at least 85 % of the window */
+  BOUND_COMMUNICATION, /* for at least half of it, it communicates, and nothing computes */
+  BOUND_COPIES,        /* ... copies or sets memory, and nothing computes or communicates */
+  BOUND_SOFTWARE,      /* it is busy for less than half */
+  BOUND_MIXED,         /* none of these */
+  BOUND_FEW,           /* fewer than ten pieces of work: of what a server or a job does they say nothing */
+  BOUND_UNKNOWN        /* there is no device, or too much is unexplained */
+};
 enum bound_by attribution_bound(const struct account *account);
+const char *attribution_bound_text(enum bound_by bound); /* "communication" */
+
+/* What its verdict is made of: shares of the window that sum to 1. */
+struct bound_shares {
+  double computing, communicating, copying, idle;
+};
+struct bound_shares attribution_bound_shares(const struct account *account);
 
 /* For an infinitely fast device: the share of the window that the launching thread needs for itself at least (operators, and calls that do
  * not wait for the device), if one thread launches; else -1. */

@@ -106,7 +106,6 @@ static void add_host(struct walk *w, int64_t from_ns, int64_t to_ns) {
 
 static enum account_state state_of(const struct timeline *t, const struct span *s) {
   const struct span_name *name = &t->names[s->name];
-  if (s->flags & SPAN_ORPHAN) return STATE_EARLIER;
   if (name->work < WORK_COMPUTE_END) return (enum account_state)(STATE_COMPUTE + name->work);
   if (name->work == WORK_COMMUNICATION) return STATE_COMMUNICATION;
   if (name->work == WORK_SET) return STATE_SET;

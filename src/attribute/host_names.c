@@ -46,12 +46,13 @@ struct host_naming *host_names_new(const struct timeline *t, int64_t device) {
 /* --- names --- */
 
 /* "vllm/v1/worker/gpu_model_runner.py(1968): execute_model": how PyTorch writes a Python function. Ranges have no file: by the words that
- * servers and frameworks begin their own with. */
+ * servers and frameworks begin their own with; what else PyTorch's program named is the application's; of what another program writes, or
+ * in a category that is not known, nobody knows whose it is. */
 static enum origin origin_of(const struct span_name *name) {
   char path[PATH_MAX_LENGTH];
   enum layer layer;
-  if (name->kind != TRACE_PYTHON)
-    return layer_of_range(name->text, name->length, &layer) ? (enum origin)(ORIGIN_LAYER + (int)layer) : ORIGIN_UNKNOWN;
+  if (name->kind != TRACE_PYTHON && layer_of_range(name->text, name->length, &layer)) return (enum origin)(ORIGIN_LAYER + (int)layer);
+  if (name->kind != TRACE_PYTHON) return name->kind == TRACE_ANNOTATION ? (enum origin)(ORIGIN_LAYER + LAYER_APPLICATION) : ORIGIN_UNKNOWN;
   const char *end = memchr(name->text, '(', name->length);
   size_t n = end != NULL ? (size_t)(end - name->text) : 0;
   if (n == 0 || n >= sizeof path || name->text[0] == '<') return ORIGIN_STANDARD; /* built in, or a module's name */

@@ -24,7 +24,7 @@ struct host_names {
   size_t n;
   bool cut;                       /* so many ranges lie in each other that the rest of the window was not named */
   int64_t python_ns[LAYER_COUNT]; /* of STATE_PYTHON, by the layer of the function's file; the rest is nobody's */
-  int64_t range_ns[LAYER_COUNT];  /* of STATE_RANGE, by who begins ranges with such words; the rest the program named */
+  int64_t range_ns[LAYER_COUNT];  /* of STATE_RANGE, by who begins ranges with such words, or whose program it is; the rest is nobody's */
 };
 
 struct host_naming;

@@ -120,7 +120,7 @@ static void put_symbol(struct buffer *out, const struct trace_frame *frame, bool
 void samples_add(struct samples *s, const struct trace_sample *sample) {
   char event[64], module[300];
   (void)text_sanitise(event, sizeof event, sample->event.ptr != NULL ? sample->event.ptr : "", sample->event.length);
-  if (s->n == 0 && s->n_other == 0) (void)memcpy(s->event, event, sizeof event);
+  if (s->n == 0 && s->n_other == 0 && s->n_idle == 0) (void)memcpy(s->event, event, sizeof event);
   if (strcmp(event, s->event) != 0) {
     s->n_other++;
     return;
@@ -138,6 +138,12 @@ void samples_add(struct samples *s, const struct trace_sample *sample) {
   bool java = stack.length >= 4 && memcmp(stack.data, "java", 4) == 0;
   for (size_t i = sample->n_frames; i-- > 0;)
     if (sample->frames[i].symbol.length == 0 || sample->frames[i].symbol.ptr[0] != '(') put_symbol(&stack, &sample->frames[i], java);
+  if (sample->thread == 0 && sample->process <= 0) { /* a processor that does nothing runs the kernel's process 0: a stack, and no work */
+    s->full = !weigh(s, &s->stacks, stack.data != NULL ? stack.data : "", sample->weight) || s->full;
+    s->n_idle++;
+    buffer_release(&stack);
+    return;
+  }
   struct bytes innermost = sample->n_frames > 0 ? sample->frames[0].module : bytes_of("[unknown]");
   s->full = !weigh(s, &s->stacks, stack.data != NULL ? stack.data : "", sample->weight) || s->full;
   (void)snprintf(key, sizeof key, "%s\t%s", text_sanitise(module, sizeof module, innermost.ptr, innermost.length), process);

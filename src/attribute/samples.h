@@ -27,8 +27,8 @@ struct weigher {
 struct samples {
   struct arena arena;
   char event[64];
-  int64_t n, weight, n_other, first_ns, last_ns; /* n_other: of other events */
-  struct weigher modules, stacks, processes;     /* modules: of one process, "module\tcommand (pid)" */
+  int64_t n, weight, n_other, n_idle, first_ns, last_ns; /* n_other: of other events; n_idle: of process 0, which is nobody's work */
+  struct weigher modules, stacks, processes;             /* modules: of one process, "module\tcommand (pid)" */
   bool full;
 };
 

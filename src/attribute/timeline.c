@@ -301,8 +301,35 @@ static void join_calls(struct timeline *t) {
   }
 }
 
+/* A stream does one thing at a time. Work may begin a little early, and nodes of a graph lie in each other; but what is said to end behind
+ * the ends of many that follow it on its stream has a wrong duration (a counter that ran over). */
+static void clip_durations(struct timeline *t) {
+  enum { COVERED_MOST = 8 };
+  struct running {
+    uint32_t longest, next, n; /* indices + 1: what ends last so far; what followed it; how many it covers whole */
+  } *running = xalloc(t->n_tracks + 1, sizeof *running);
+  for (size_t i = 0; i < t->n_spans; i++) {
+    const struct span *s = &t->spans[i];
+    if (!kind_on_device((enum trace_kind)s->kind)) continue;
+    struct running *r = &running[s->track];
+    struct span *longest = r->longest > 0 ? &t->spans[r->longest - 1] : NULL;
+    if (longest == NULL || longest->start_ns + longest->duration_ns <= s->start_ns + s->duration_ns) {
+      *r = (struct running){.longest = (uint32_t)i + 1};
+      continue;
+    }
+    if (s->link != 0 && s->link == longest->link) continue;
+    if (r->n++ == 0) r->next = (uint32_t)i + 1;
+    if (r->n < COVERED_MOST || t->spans[r->next - 1].start_ns <= longest->start_ns) continue;
+    longest->duration_ns = t->spans[r->next - 1].start_ns - longest->start_ns;
+    t->n_clipped++;
+    *r = (struct running){.longest = (uint32_t)i + 1};
+  }
+  free(running);
+}
+
 void timeline_finish(struct timeline *t) {
   sort_all(t);
+  clip_durations(t);
   join_calls(t);
   if (t->n_spans < t->room && t->n_spans > 0) {
     struct span *exact = realloc(t->spans, t->n_spans * sizeof *exact);

@@ -76,6 +76,7 @@ struct timeline {
   int64_t n_kind[TRACE_KIND_COUNT];
   /* after timeline_finish. Early: device spans that begin before the call that launched them: clocks that differ */
   int64_t n_device, n_orphans, n_unlinked, n_graph_launches, n_graph_spans, n_early;
+  int64_t n_clipped; /* device spans that ran beyond eight others of their stream: cut where the first of those begins */
   bool has_calls, full;
   struct timeline_tables *tables; /* hash tables while reading; freed by timeline_finish */
 };

@@ -31,6 +31,7 @@ static const struct rule {
     {K, "rocshmem", WORK_COMMUNICATION},
     {K, "mscclpp", WORK_COMMUNICATION},
     {K, "hccl", WORK_COMMUNICATION},
+    {K, "hcom_", WORK_COMMUNICATION},
     {K, "allreduce", WORK_COMMUNICATION},
     {K, "all_reduce", WORK_COMMUNICATION},
     {K, "rocclr_copyBuffer", WORK_COPY},
@@ -191,8 +192,12 @@ static const struct rule {
 
     {O, "attention", WORK_ATTENTION},
     {O, "flash", WORK_ATTENTION},
-    {O, "nccl:", WORK_COMMUNICATION},
-    {O, "gloo:", WORK_COMMUNICATION},
+    {O | A | X, "^nccl:", WORK_COMMUNICATION}, /* in whatever category it was written */
+    {O | A | X, "^gloo:", WORK_COMMUNICATION},
+    {O | A | X, "^mpi:", WORK_COMMUNICATION},
+    {O | A | X, "^ucc:", WORK_COMMUNICATION},
+    {O | A | X, "^hccl:", WORK_COMMUNICATION},
+    {O | A | X, "^xccl:", WORK_COMMUNICATION},
     {O, "c10d::", WORK_COMMUNICATION},
     {O, "convert", WORK_CONVERSION},
     {O, "conv", WORK_CONVOLUTION},

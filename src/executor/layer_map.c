@@ -140,30 +140,98 @@ static const struct {
   const char *package;
   enum layer layer;
 } packages[] = {
-    {"vllm", LAYER_SERVING},         {"sglang", LAYER_SERVING},
-    {"lmdeploy", LAYER_SERVING},     {"text_generation_server", LAYER_SERVING},
-    {"uvicorn", LAYER_SERVING},      {"uvloop", LAYER_SERVING},
-    {"fastapi", LAYER_SERVING},      {"starlette", LAYER_SERVING},
-    {"flask", LAYER_SERVING},        {"werkzeug", LAYER_SERVING},
-    {"aiohttp", LAYER_SERVING},      {"gunicorn", LAYER_SERVING},
-    {"ray", LAYER_SERVING},          {"mlserver", LAYER_SERVING},
-    {"litserve", LAYER_SERVING},     {"bentoml", LAYER_SERVING},
-    {"ts", LAYER_SERVING},           {"httptools", LAYER_SERVING},
-    {"h11", LAYER_SERVING},          {"anyio", LAYER_SERVING},
-    {"tornado", LAYER_SERVING},      {"hypercorn", LAYER_SERVING},
-    {"waitress", LAYER_SERVING},     {"zmq", LAYER_SERVING},
-    {"grpc", LAYER_SERVING},         {"prometheus_client", LAYER_SERVING},
-    {"flash_attn", LAYER_RUNTIME},   {"flashinfer", LAYER_RUNTIME},
-    {"triton", LAYER_RUNTIME},       {"xformers", LAYER_RUNTIME},
-    {"torch", LAYER_FRAMEWORK},      {"transformers", LAYER_FRAMEWORK},
-    {"tokenizers", LAYER_FRAMEWORK}, {"onnxruntime", LAYER_FRAMEWORK},
-    {"tensorflow", LAYER_FRAMEWORK}, {"jax", LAYER_FRAMEWORK},
-    {"numpy", LAYER_FRAMEWORK},      {"safetensors", LAYER_FRAMEWORK},
-    {"accelerate", LAYER_FRAMEWORK}, {"sentencepiece", LAYER_FRAMEWORK},
-    {"tiktoken", LAYER_FRAMEWORK},   {"torchvision", LAYER_FRAMEWORK},
-    {"optimum", LAYER_FRAMEWORK},    {"diffusers", LAYER_FRAMEWORK},
+    {"vllm", LAYER_SERVING},
+    {"sglang", LAYER_SERVING},
+    {"lmdeploy", LAYER_SERVING},
+    {"text_generation_server", LAYER_SERVING},
+    {"uvicorn", LAYER_SERVING},
+    {"uvloop", LAYER_SERVING},
+    {"fastapi", LAYER_SERVING},
+    {"starlette", LAYER_SERVING},
+    {"flask", LAYER_SERVING},
+    {"werkzeug", LAYER_SERVING},
+    {"aiohttp", LAYER_SERVING},
+    {"gunicorn", LAYER_SERVING},
+    {"ray", LAYER_SERVING},
+    {"mlserver", LAYER_SERVING},
+    {"litserve", LAYER_SERVING},
+    {"bentoml", LAYER_SERVING},
+    {"ts", LAYER_SERVING},
+    {"httptools", LAYER_SERVING},
+    {"h11", LAYER_SERVING},
+    {"anyio", LAYER_SERVING},
+    {"tornado", LAYER_SERVING},
+    {"hypercorn", LAYER_SERVING},
+    {"waitress", LAYER_SERVING},
+    {"zmq", LAYER_SERVING},
+    {"grpc", LAYER_SERVING},
+    {"prometheus_client", LAYER_SERVING},
+    {"flash_attn", LAYER_RUNTIME},
+    {"flashinfer", LAYER_RUNTIME},
+    {"triton", LAYER_RUNTIME},
+    {"xformers", LAYER_RUNTIME},
+    {"torch", LAYER_FRAMEWORK},
+    {"transformers", LAYER_FRAMEWORK},
+    {"tokenizers", LAYER_FRAMEWORK},
+    {"onnxruntime", LAYER_FRAMEWORK},
+    {"tensorflow", LAYER_FRAMEWORK},
+    {"jax", LAYER_FRAMEWORK},
+    {"numpy", LAYER_FRAMEWORK},
+    {"safetensors", LAYER_FRAMEWORK},
+    {"accelerate", LAYER_FRAMEWORK},
+    {"sentencepiece", LAYER_FRAMEWORK},
+    {"tiktoken", LAYER_FRAMEWORK},
+    {"torchvision", LAYER_FRAMEWORK},
+    {"optimum", LAYER_FRAMEWORK},
+    {"diffusers", LAYER_FRAMEWORK},
     {"openvino", LAYER_FRAMEWORK},
+    {"tensorrt_llm", LAYER_SERVING},
+    {"aphrodite", LAYER_SERVING},
+    {"mlc_llm", LAYER_SERVING},
+    {"vllm_ascend", LAYER_SERVING},
+    {"mindie_llm", LAYER_SERVING},
+    {"aiter", LAYER_RUNTIME},
+    {"triton_kernels", LAYER_RUNTIME},
+    {"sgl_kernel", LAYER_RUNTIME},
+    {"deep_gemm", LAYER_RUNTIME},
+    {"deep_ep", LAYER_RUNTIME},
+    {"flash_mla", LAYER_RUNTIME},
+    {"vllm_flash_attn", LAYER_RUNTIME},
+    {"cutlass", LAYER_RUNTIME},
+    {"tilelang", LAYER_RUNTIME},
+    {"bitsandbytes", LAYER_RUNTIME},
+    {"tensorrt", LAYER_RUNTIME},
+    {"xgrammar", LAYER_RUNTIME},
+    {"torch_npu", LAYER_FRAMEWORK},
+    {"torch_xla", LAYER_FRAMEWORK},
+    {"torchao", LAYER_FRAMEWORK},
+    {"torchaudio", LAYER_FRAMEWORK},
+    {"deepspeed", LAYER_FRAMEWORK},
+    {"megatron", LAYER_FRAMEWORK},
+    {"lightning", LAYER_FRAMEWORK},
+    {"pytorch_lightning", LAYER_FRAMEWORK},
+    {"apex", LAYER_FRAMEWORK},
+    {"transformer_engine", LAYER_FRAMEWORK},
+    {"peft", LAYER_FRAMEWORK},
+    {"datasets", LAYER_FRAMEWORK},
+    {"timm", LAYER_FRAMEWORK},
+    {"jaxlib", LAYER_FRAMEWORK},
+    {"flax", LAYER_FRAMEWORK},
+    {"compressed_tensors", LAYER_FRAMEWORK},
+    {"huggingface_hub", LAYER_FRAMEWORK},
 };
+
+/* Libraries that anybody's code calls: whose the time is, only their caller says. */
+static const char libraries_of_all[] =
+    " PIL Cython OpenSSL attr attrs certifi cffi charset_normalizer click cloudpickle cryptography cv2 dill django einops filelock "
+    "fsspec google gguf httpcore httpx idna jinja2 jsonschema lark loguru markupsafe matplotlib mpmath msgpack msgspec multidict "
+    "networkx nltk nvtx opentelemetry orjson outlines packaging pandas prometheus_fastapi_instrumentator protobuf psutil psycopg "
+    "psycopg2 pyarrow pydantic pydantic_core pydantic_settings pygments pymongo pynvml redis referencing regex requests rich rpds "
+    "scipy sentry_sdk setproctitle simplejson six sklearn soundfile sqlalchemy structlog sympy tqdm typer typing_extensions "
+    "typing_inspection ujson urllib3 watchfiles websockets wrapt yaml yarl zstandard ";
+
+/* Where compilers keep the code that they made. */
+static const char *const compiled[] = {"/torchinductor_", "/.triton/cache/", "/torch_compile_cache/", "/inductor_cache/", "/.cache/torch/"};
 
 /* Of the standard library, the modules that are seen on a server's stacks: where a profiler writes names as they are imported, nothing
  * else tells them from the project's own files. */
@@ -196,6 +264,32 @@ static bool layer_of_package(const char *path, enum layer *ret) {
   return false;
 }
 
+static bool is_library_of_all(const char *path) {
+  for (const char *word = libraries_of_all + 1; *word != 0; word += strcspn(word, " ") + 1)
+    if (is_module(path, word, strcspn(word, " "))) return true;
+  return false;
+}
+
+/* A source tree that was installed to be edited, an image's, or one whose site-packages was cut off: "/sgl-workspace/sglang/python/sglang/srt"
+ * is sglang. The folder below its package's own name, or a fork's or workspace's of that name; a user's "/home/me/torch/train.py" is not. */
+static bool layer_of_tree(const char *path, enum layer *ret) {
+  bool found = false;
+  for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    enum layer layer;
+    const char *part = slash + 1, *end = strchr(part, '/');
+    if (end == NULL || !layer_of_package(part, &layer)) continue;
+    size_t n = (size_t)(end - part);
+    for (const char *before = path; before < slash; before++) {
+      bool begins = before == path || before[-1] == '/';
+      if (!begins || strncmp(before, part, n) != 0 || strchr("/-_.", before[n]) == NULL) continue;
+      *ret = layer;
+      found = true;
+      break;
+    }
+  }
+  return found;
+}
+
 enum python_file layer_of_python_file(const char *path, enum layer *ret) {
   const char *site = strstr(path, "/site-packages/");
   if (site == NULL) site = strstr(path, "/dist-packages/");
@@ -206,10 +300,17 @@ enum python_file layer_of_python_file(const char *path, enum layer *ret) {
   }
   if (path[0] == '<' || path[0] == 0 || strstr(path, "/lib/python3") != NULL || strstr(path, "/lib64/python3") != NULL)
     return PYTHON_FILE_STANDARD;
+  for (size_t i = 0; i < LYNX_COUNT(compiled); i++)
+    if (strstr(path, compiled[i]) != NULL) {
+      *ret = LAYER_FRAMEWORK;
+      return PYTHON_FILE_KNOWN;
+    }
   if (path[0] != '/') {
     if (layer_of_package(path, ret)) return PYTHON_FILE_KNOWN;
     if (is_standard(path)) return PYTHON_FILE_STANDARD;
+    if (is_library_of_all(path)) return PYTHON_FILE_UNKNOWN;
   }
+  if (layer_of_tree(path, ret)) return PYTHON_FILE_KNOWN;
   *ret = LAYER_APPLICATION;
   return PYTHON_FILE_KNOWN;
 }
@@ -224,6 +325,24 @@ bool layer_of_range(const char *name, size_t length, enum layer *ret) {
                 {"cpu_model_runner:", LAYER_SERVING},
                 {"vllm::", LAYER_SERVING},
                 {"step[", LAYER_SERVING},
+                {"nccl:", LAYER_RUNTIME},
+                {"gloo:", LAYER_RUNTIME},
+                {"mpi:", LAYER_RUNTIME},
+                {"ucc:", LAYER_RUNTIME},
+                {"hccl:", LAYER_RUNTIME},
+                {"xccl:", LAYER_RUNTIME},
+                {"aten::", LAYER_FRAMEWORK}, /* also as NVTX has it: "aten::add, op_id = 12" */
+                {"c10d::", LAYER_FRAMEWORK},
+                {"torch.", LAYER_FRAMEWORK},
+                {"PjRt", LAYER_FRAMEWORK},
+                {"PJRT_", LAYER_FRAMEWORK},
+                {"PjitFunction", LAYER_FRAMEWORK},
+                {"XlaModule", LAYER_FRAMEWORK},
+                {"ThenExecuteCallback", LAYER_FRAMEWORK},
+                {"BufferSequencingEvent::", LAYER_FRAMEWORK},
+                {"ThreadpoolListener::", LAYER_FRAMEWORK},
+                {"jit_", LAYER_FRAMEWORK},
+                {"TfrtCpu", LAYER_FRAMEWORK},
                 {"TorchDynamo", LAYER_FRAMEWORK},
                 {"CompiledFunction", LAYER_FRAMEWORK},
                 {"Torch-Compiled Region", LAYER_FRAMEWORK},

@@ -52,7 +52,7 @@ static void hand_over(struct series_run *run, const char *path, size_t source, s
                                   .fingerprint = "",
                                   .figures = figures,
                                   .n_figures = run->n_samples,
-                                  .conditions = {NAN, NAN, NAN, NAN, NAN, NAN},
+                                  .conditions = {NAN, NAN, NAN, NAN, NAN, NAN, NAN},
                                   .left_out = run->n_samples == 0 ? "no value" : NULL};
   const struct summary summary = {.contract = "", .name = run->name, .started_ns = run->at_ns, .precisions = &one, .n_precisions = 1};
   const char *slash = strrchr(path, '/'), *label = run->label[0] != 0 ? run->label : slash != NULL ? slash + 1 : path;

@@ -36,7 +36,7 @@ static const struct {
                          {"synchronising", 4}, {"the host is late", 1}, {"unexplained", -1}};
 
 static enum group group_of(enum account_state s) {
-  if (s < STATE_COMMUNICATION || s == STATE_EARLIER) return GROUP_COMPUTE;
+  if (s < STATE_COMMUNICATION) return GROUP_COMPUTE;
   if (s == STATE_COMMUNICATION) return GROUP_COMMUNICATION;
   if (s <= STATE_SET) return GROUP_COPY;
   if (s == STATE_GRAPH || s == STATE_LATENCY || s == STATE_LAUNCH) return GROUP_HAND_OVER;

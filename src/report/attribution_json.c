@@ -108,7 +108,17 @@ static void put_account(struct json_writer *json, const struct attribution_view 
   json_put_int(json, "to_ns", a->to_ns);
   json_put_int(json, "wall_ns", a->wall_ns);
   json_put_int(json, "busy_ns", account_busy(a));
+  json_put_int(json, "busy_launched_before_the_trace_ns", a->earlier_ns);
   json_put_int(json, "unexplained_ns", account_unexplained(a));
+  const struct bound_shares bound = attribution_bound_shares(a);
+  json_put_text(json, "bound_by", attribution_bound_text(attribution_bound(a)));
+  json_key(json, "bound_shares");
+  json_open_object(json);
+  json_put_double(json, "computing", bound.computing);
+  json_put_double(json, "communicating", bound.communicating);
+  json_put_double(json, "copying", bound.copying);
+  json_put_double(json, "idle", bound.idle);
+  json_close(json);
   put_states(json, view, t);
   put_overlaps(json, a);
   json_key(json, "roles_ns"); /* the exclusive roles of PyTorch's tb_plugin */

@@ -18,7 +18,6 @@ const char *attribution_layer_owner(const struct attribution_view *view, enum la
 
 const char *attribution_owner(const struct attribution_view *view, const struct attribution_cause *cause) {
   if (cause->state == STATE_PROFILER) return "the profiler itself";
-  if (cause->state == STATE_EARLIER) return "before the trace";
   return cause->layered ? attribution_layer_owner(view, cause->layer) : "nobody yet";
 }
 
@@ -52,15 +51,39 @@ const char *attribution_words(const struct account *account, enum account_state 
 void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size) {
   const struct account *a = &trace->account;
   double busy = a->wall_ns > 0 ? (double)account_busy(a) / (double)a->wall_ns : 0, host = attribution_host_share(trace);
+  if (a->device_unseen) {
+    (void)snprintf(
+        text, size,
+        "The profiler did not record the device: %lld launch calls, and no work of it. What bounds the job is not in this trace; "
+        "record it again with the device's activity (in a container, with the rights for it).",
+        (long long)account_launches(&trace->timeline));
+    return;
+  }
   if (a->device < 0) {
     (void)snprintf(text, size, "No device in this trace: the account is of the host. It cannot say whether a faster processor would help.");
     return;
   }
+  const struct bound_shares s = attribution_bound_shares(a);
   int n = 0;
   switch (attribution_bound(a)) {
-    case BOUND_DEVICE: n = snprintf(text, size, "Hardware-bound: the device is busy for %.1f %% of the window.", 100 * busy); break;
+    case BOUND_DEVICE: n = snprintf(text, size, "Hardware-bound: the device computes for %.1f %% of the window.", 100 * s.computing); break;
+    case BOUND_COMMUNICATION:
+      n = snprintf(text, size, "Communication-bound: for %.1f %% of the window the device communicates and computes nothing.",
+                   100 * s.communicating);
+      break;
+    case BOUND_COPIES:
+      n = snprintf(text, size, "Copy-bound: for %.1f %% of the window the device copies or sets memory and computes nothing.",
+                   100 * s.copying);
+      break;
     case BOUND_SOFTWARE: n = snprintf(text, size, "Software-bound: the device is busy for only %.1f %% of the window.", 100 * busy); break;
-    case BOUND_MIXED: n = snprintf(text, size, "Neither wholly: the device is busy for %.1f %% of the window.", 100 * busy); break;
+    case BOUND_MIXED:
+      n = snprintf(
+          text, size,
+          "Neither wholly: of the window the device computes for %.1f %%, only communicates for %.1f %%, only copies for %.1f %%, and "
+          "does nothing for %.1f %%.",
+          100 * s.computing, 100 * s.communicating, 100 * s.copying, 100 * s.idle);
+      break;
+    case BOUND_FEW: n = snprintf(text, size, "Not established: so few pieces of work say nothing of what bounds it."); break;
     case BOUND_UNKNOWN:
       n = snprintf(text, size, "Not established: %.1f %% of the window is unexplained.", 100 * account_unexplained_share(a));
       break;
@@ -123,7 +146,7 @@ static void put_account(struct buffer *out, const struct colours *c, const struc
   (void)buffer_printf(out, "\n%s  share        time  %-62s %-12s %s%s\n", c->dim, "where the time went", "layer", "owner", c->plain);
   for (size_t i = 0; i < n; i++) {
     const struct attribution_cause *x = &causes[i];
-    bool open = !x->layered && x->state != STATE_PROFILER && x->state != STATE_EARLIER;
+    bool open = !x->layered && x->state != STATE_PROFILER;
     (void)buffer_printf(out, "%6.2f %% %11s  %s%-62s%s %s%-12s%s %s\n", 100 * (double)x->ns / (double)a->wall_ns,
                         milliseconds(time, sizeof time, (double)x->ns / unit(a)), open ? c->bad : "",
                         attribution_words(a, x->state, words, sizeof words), open ? c->plain : "", c->dim, attribution_layer(x), c->plain,
@@ -265,7 +288,7 @@ void attribution_notes(const struct attribution *attribution, const struct attri
   put_losses(out, t);
   if (line->full) (void)buffer_text(out, "- the trace holds more spans, threads or names than can be kept: what came after is missing\n");
   if (a->device >= 0) {
-    static const char *const policies[] = {[ORPHANS_APART] = "they have a state of their own",
+    static const char *const policies[] = {[ORPHANS_APART] = "they count by what they are, but bound no window",
                                            [ORPHANS_DROP] = "they are left out",
                                            [ORPHANS_KEEP] = "they count like any other"};
     if (line->n_orphans > 0 && line->has_calls)
@@ -273,6 +296,13 @@ void attribution_notes(const struct attribution *attribution, const struct attri
                           (long long)line->n_orphans, (long long)line->n_device, policies[attribution->options.orphans]);
     if (line->n_orphans > 0 && !line->has_calls)
       (void)buffer_text(out, "- the trace holds no calls of the runtime: why the device waited cannot be told\n");
+    if (a->earlier_ns > 0)
+      (void)buffer_printf(out,
+                          "- for %.1f %% of the window the device does nothing but such work: why it was launched is not in the trace\n",
+                          100 * (double)a->earlier_ns / (double)a->wall_ns);
+    if (line->n_clipped > 0)
+      (void)buffer_printf(out, "- %lld device span%s said to run beyond many later ones of the same stream: cut where the next begins\n",
+                          (long long)line->n_clipped, line->n_clipped == 1 ? " is" : "s are");
     if (line->n_unlinked > 0)
       (void)buffer_printf(out, "- %lld device spans name no call that launched them\n", (long long)line->n_unlinked);
     if (line->n_early > 0)
@@ -368,8 +398,8 @@ static void put_samples(struct buffer *out, const struct colours *c, const struc
   const struct samples *s = &t->samples;
   char path[PATH_SHOWN];
   double total = s->weight > 0 ? (double)s->weight : 1;
-  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld samples of %s over %.3f s\n", c->strong, shown_path(t, path), c->plain, c->dim, t->reader,
-                      c->plain, (long long)s->n, s->event[0] != 0 ? s->event : "an unnamed event",
+  (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld sample%s of %s over %.3f s\n", c->strong, shown_path(t, path), c->plain, c->dim,
+                      t->reader, c->plain, (long long)s->n, LYNX_S(s->n), s->event[0] != 0 ? s->event : "an unnamed event",
                       (double)(s->last_ns - s->first_ns) / 1e9);
   put_unattributed(out, c, samples_unattributed(s), "the samples",
                    "symbols and Python frames of these processes (py-spy, perf with -X perf), or the server's own profiler");
@@ -389,6 +419,9 @@ static void put_samples(struct buffer *out, const struct colours *c, const struc
   put_losses(out, t);
   if (s->n_other > 0)
     (void)buffer_printf(out, "- %lld samples of other events are left out: they do not add up with these\n", (long long)s->n_other);
+  if (s->n_idle > 0)
+    (void)buffer_printf(out, "- %lld samples are of idle processors (process 0): they are no work, and are left out\n",
+                        (long long)s->n_idle);
   if (s->full) (void)buffer_text(out, "- more different stacks than can be kept: what came after is missing\n");
   (void)buffer_text(out, "- only time on a processor is sampled: waiting is not seen; code that spins while it waits is\n"
                          "- --folded writes the stacks, for flame graph tools\n");

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "base/scan.h"
+#include "trace/device_places.h"
 #include "trace/window.h"
 
 enum { EVENT_MAX = 1 << 20, RESYNC_MAX = 4096, OPEN_MAX = 4096, OPEN_NAME_MAX = 2000, PROGRESS_EVENTS = 4096 };
@@ -15,13 +16,14 @@ enum outcome { EVENT_GOOD, EVENT_PARTIAL, EVENT_BAD };
 
 struct event {
   char phase;
-  struct bytes category, name, process, thread, start, duration, arguments;
+  struct bytes category, name, process, thread, start, duration, arguments, id;
   bool name_escaped;
 };
 
-/* A begin that waits for its end. */
+/* A begin that waits for its end: on its thread; or, asynchronous, of its category and number. */
 struct open {
-  int64_t process, thread, start_ns;
+  int64_t process, thread, start_ns, id;
+  bool asynchronous;
   char *name;
   size_t name_length;
   const struct chrome_category *category;
@@ -39,6 +41,7 @@ struct reading {
   struct buffer name; /* where it had to be unescaped */
   struct open *open;
   size_t n_open, room;
+  struct device_places *places;
 };
 
 static bool is(struct bytes text, const char *word, size_t length) {
@@ -199,7 +202,7 @@ static enum outcome read_event(const char **p, const char *end, struct event *re
       case 2:
         if (IS(key, "ph")) {
           e.phase = value.length > 0 ? value.ptr[0] : 0;
-          if (e.phase != 'X' && e.phase != 'B' && e.phase != 'E') { /* flows and counters: a quarter of many files */
+          if (e.phase == 0 || strchr("XBEbeM", e.phase) == NULL) { /* flows and counters: a quarter of many files */
             const char *after = scan_composite(*p, end);
             if (after == NULL) return EVENT_PARTIAL;
             *p = after;
@@ -208,12 +211,14 @@ static enum outcome read_event(const char **p, const char *end, struct event *re
           }
         }
         if (IS(key, "ts")) e.start = value;
+        if (IS(key, "id")) e.id = value;
         break;
       case 3:
         if (IS(key, "cat")) e.category = value;
         if (IS(key, "pid")) e.process = value;
         if (IS(key, "tid")) e.thread = value;
         if (IS(key, "dur")) e.duration = value;
+        if (IS(key, "id2")) e.id = value;
         break;
       case 4:
         if (IS(key, "name")) e.name = value, e.name_escaped = escaped;
@@ -248,6 +253,35 @@ static void read_arguments(const struct chrome_format *format, struct trace_span
   }
 }
 
+static void take_connection(struct trace_span *span, struct bytes arguments) {
+  if (arguments.length < 2 || arguments.ptr[0] != '{') return;
+  const char *p = arguments.ptr + 1, *end = arguments.ptr + arguments.length;
+  for (bool last = false, escaped; !last;) {
+    struct bytes key, value;
+    if (read_member(&p, end, &key, &value, &escaped, &last) != EVENT_GOOD) return;
+    if (!last && (bytes_equal(key, "connection_id") || bytes_equal(key, "correlation_id")))
+      span->correlation = (uint64_t)chrome_number(value, 0);
+    if (!last && bytes_equal(key, "size(Byte)")) span->bytes = chrome_number(value, -1);
+  }
+}
+
+/* Of an event without a known category: by whose it is. False: it is no span. */
+static bool take_place(struct reading *r, const struct event *e, struct trace_span *span) {
+  int64_t device;
+  switch (device_places_find(r->places, span->process, span->thread, &device)) {
+    case PLACE_WORK:
+      span->kind = device_work_kind(span->name);
+      span->device = device;
+      span->stream = span->thread;
+      break;
+    case PLACE_CALLS: span->kind = TRACE_RUNTIME; break;
+    case PLACE_DERIVED: r->lost[TRACE_LOSS_DERIVED]++; return false;
+    default: r->lost[TRACE_LOSS_UNKNOWN] += r->format->categories[0].name != NULL; return true;
+  }
+  if (e != NULL) take_connection(span, e->arguments);
+  return true;
+}
+
 static void emit(struct reading *r, const struct event *e, const struct chrome_category *category, struct bytes name, int64_t process,
                  int64_t thread, int64_t start_ns, int64_t duration_ns) {
   struct trace_span span = {.kind = category != NULL ? category->kind : TRACE_OTHER,
@@ -261,7 +295,7 @@ static void emit(struct reading *r, const struct event *e, const struct chrome_c
                             .bytes = -1,
                             .elements = -1,
                             .sequence = -1};
-  if (category == NULL) r->lost[TRACE_LOSS_UNKNOWN]++;
+  if (category == NULL && !take_place(r, e, &span)) return;
   if (category != NULL && category->arguments && r->format->argument != NULL && e != NULL) read_arguments(r->format, &span, e->arguments);
   struct bytes named = {category != NULL ? category->name : "", category != NULL ? strlen(category->name) : 0};
   if (r->format->finish != NULL && !r->format->finish(&span, named)) {
@@ -284,31 +318,56 @@ static void open_push(struct reading *r, const struct event *e, const struct chr
   memcpy(copy, name.ptr, name.length);
   r->open[r->n_open++] = (struct open){.process = identity(e->process),
                                        .thread = identity(e->thread),
+                                       .id = identity(e->id),
+                                       .asynchronous = e->phase == 'b',
                                        .start_ns = start_ns,
                                        .name = copy,
                                        .name_length = name.length,
                                        .category = category};
 }
 
-static void open_pop(struct reading *r, const struct event *e, int64_t end_ns) {
-  int64_t process = identity(e->process), thread = identity(e->thread);
+/* An asynchronous one may end on another thread than it began on, and others of its number lie in it under other names. */
+static bool is_end_of(const struct event *e, const struct open *o, struct bytes name) {
+  if (o->asynchronous != (e->phase == 'e') || o->process != identity(e->process)) return false;
+  if (!o->asynchronous) return o->thread == identity(e->thread);
+  bool named = name.length == 0 || (name.length >= o->name_length && memcmp(name.ptr, o->name, o->name_length) == 0);
+  return o->id == identity(e->id) && named;
+}
+
+static void open_pop(struct reading *r, const struct event *e, struct bytes name, int64_t end_ns) {
   for (size_t i = r->n_open; i-- > 0;) {
     struct open o = r->open[i];
-    if (o.process != process || o.thread != thread) continue;
+    if (!is_end_of(e, &o, name)) continue;
     memmove(r->open + i, r->open + i + 1, (r->n_open - i - 1) * sizeof *r->open);
     r->n_open--;
     if (end_ns < o.start_ns) r->lost[TRACE_LOSS_TIMES]++;
-    else emit(r, NULL, o.category, (struct bytes){o.name, o.name_length}, process, thread, o.start_ns, end_ns - o.start_ns);
+    else emit(r, NULL, o.category, (struct bytes){o.name, o.name_length}, o.process, o.thread, o.start_ns, end_ns - o.start_ns);
     free(o.name);
     return;
   }
   r->lost[TRACE_LOSS_UNPAIRED]++;
 }
 
+static void take_metadata(struct reading *r, const struct event *e) {
+  if (e->arguments.length < 2 || e->arguments.ptr[0] != '{') return;
+  const char *p = e->arguments.ptr + 1, *end = e->arguments.ptr + e->arguments.length;
+  for (bool last = false, escaped; !last;) {
+    struct bytes key, value;
+    if (read_member(&p, end, &key, &value, &escaped, &last) != EVENT_GOOD) return;
+    if (!last && (IS(key, "name") || IS(key, "labels")))
+      device_places_tell(r->places, e->name, identity(e->process), identity(e->thread), value);
+  }
+}
+
 static void take_event(struct reading *r, const struct event *e) {
   int64_t start_ns, duration_ns = 0;
   r->n_events++;
-  if (e->phase != 'X' && e->phase != 'B' && e->phase != 'E') {
+  if (e->phase == 'M') {
+    take_metadata(r, e);
+    return;
+  }
+  if (e->phase == 0 && e->name.length == 0 && e->start.length == 0) return; /* {}: how XProf ends a list */
+  if (e->phase == 0 || strchr("XBEbe", e->phase) == NULL) {
     r->lost[e->phase == 0 ? TRACE_LOSS_DAMAGED : TRACE_LOSS_UNUSED] += e->phase != 'M';
     return;
   }
@@ -318,13 +377,14 @@ static void take_event(struct reading *r, const struct event *e) {
     r->lost[TRACE_LOSS_TIMES]++;
     return;
   }
-  if (e->phase == 'E') {
-    open_pop(r, e, start_ns);
+  struct bytes name = e->name_escaped ? unescape(r, e->name) : e->name;
+  if (e->phase == 'E' || e->phase == 'e') {
+    open_pop(r, e, name, start_ns);
     return;
   }
   const struct chrome_category *category = category_of(r, e->category);
-  struct bytes name = e->name.length == 0 ? bytes_of("(no name)") : e->name_escaped ? unescape(r, e->name) : e->name;
-  if (e->phase == 'B') open_push(r, e, category, name, start_ns);
+  if (name.length == 0) name = bytes_of("(no name)");
+  if (e->phase == 'B' || e->phase == 'b') open_push(r, e, category, name, start_ns);
   else emit(r, e, category, name, identity(e->process), identity(e->thread), start_ns, duration_ns);
 }
 
@@ -485,6 +545,7 @@ enum lynx_status chrome_read(const struct chrome_format *format, struct trace_so
   enum lynx_status status;
   window_init(&r.window, source);
   buffer_init(&r.name, EVENT_MAX);
+  r.places = xalloc(1, sizeof *r.places);
   (void)window_more(&r.window, r.error);
   const char *p = scan_blanks(r.window.data, r.window.data + r.window.length);
   r.window.at = (size_t)(p - r.window.data) + (r.window.length > 0);
@@ -498,6 +559,7 @@ enum lynx_status chrome_read(const struct chrome_format *format, struct trace_so
     if (r.lost[i] > 0 && sink->lost != NULL) sink->lost(sink->context, (enum trace_loss)i, r.lost[i]);
   for (size_t i = 0; i < r.n_open; i++) free(r.open[i].name);
   free(r.open);
+  free(r.places);
   buffer_release(&r.name);
   window_release(&r.window);
   return status;

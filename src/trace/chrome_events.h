@@ -1,6 +1,6 @@
 /* trace/chrome_events.h: the Trace Event Format, which PyTorch, ONNX Runtime, Chrome and many others write: an object with
  * "traceEvents", or a bare array. What a category and its arguments mean is each reader's own.
- * Limits   complete (X) and begin/end (B, E) events; an event beyond 1 MB is taken as damaged. Strings may hold raw control bytes */
+ * Limits   complete (X), begin/end (B, E) and asynchronous (b, e) events; an event beyond 1 MB is taken as damaged. Strings may hold raw control bytes */
 #ifndef TRACE_CHROME_EVENTS_H
 #define TRACE_CHROME_EVENTS_H
 

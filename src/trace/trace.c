@@ -21,13 +21,15 @@ const char *trace_kind_text(enum trace_kind kind) {
 }
 
 const char *trace_loss_text(enum trace_loss loss) {
-  static const char *const texts[] = {[TRACE_LOSS_DAMAGED] = "damaged events: skipped up to the next one that reads",
-                                      [TRACE_LOSS_TRUNCATED] = "the file ends inside an event: what came before it counts",
-                                      [TRACE_LOSS_LARGE] = "members larger than 64 MB behind the events: not read",
-                                      [TRACE_LOSS_TIMES] = "events without a start or with a negative duration: skipped",
-                                      [TRACE_LOSS_UNPAIRED] = "a begin without its end, or an end without its begin: skipped",
-                                      [TRACE_LOSS_UNKNOWN] = "events of an unknown category: taken as ranges of the host",
-                                      [TRACE_LOSS_UNUSED] = "counters, flows and instants: not used",
-                                      [TRACE_LOSS_FULL] = "the profiler stopped at its own limit: what came after is missing"};
+  static const char *const texts[] = {
+      [TRACE_LOSS_DAMAGED] = "damaged events: skipped up to the next one that reads",
+      [TRACE_LOSS_TRUNCATED] = "the file ends inside an event: what came before it counts",
+      [TRACE_LOSS_LARGE] = "members larger than 64 MB behind the events: not read",
+      [TRACE_LOSS_TIMES] = "events without a start or with a negative duration: skipped",
+      [TRACE_LOSS_UNPAIRED] = "a begin without its end, or an end without its begin: skipped",
+      [TRACE_LOSS_UNKNOWN] = "events of an unknown category: taken as ranges of the host",
+      [TRACE_LOSS_UNUSED] = "counters, flows and instants: not used",
+      [TRACE_LOSS_DERIVED] = "spans of device work that is there already, by scopes, modules or tasks: not counted twice",
+      [TRACE_LOSS_FULL] = "the profiler stopped at its own limit: what came after is missing"};
   return texts[loss];
 }

@@ -85,8 +85,7 @@ def test_what_was_launched_before_the_trace_counts():
     check_equal(account(qwen)["traces"][0]["launched_before_the_trace"], 509, "orphans are counted")
     kept = account("--orphans", "keep", qwen)["traces"][0]["gpu_timeline_ns"]["total_time"]
     check(49.6e6 < kept < 49.7e6, f"all kept: {kept / 1e6} ms, should be 49.65")
-    states = {s["state"] for s in account(qwen)["traces"][0]["states"]}
-    check("earlier" in states, "they have a state of their own")
+    check(account(qwen)["traces"][0]["busy_launched_before_the_trace_ns"] > 0, "how much of the window that is")
 
 
 def test_holistic_trace_analysis_exactly():

@@ -151,7 +151,7 @@ static void check_by_hand(void) {
                 {STATE_OPERATOR, 20, 20},
                 {STATE_LAUNCH, 10, 10},
                 {STATE_LATENCY, 2, 2},
-                {STATE_EARLIER, 0, 0}};
+                {STATE_COMMUNICATION, 0, 0}};
   struct timeline t;
   struct account a;
   struct account_options options = {.threshold_ns = 5};

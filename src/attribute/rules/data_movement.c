@@ -3,22 +3,29 @@
 
 #include "attribute/rule.h"
 
+static const char *const ways[COPY_WAYS] = {"to the device", "to the host", "within the device", "of another way"};
+
 static bool apply(const struct evidence *e, struct finding *ret) {
   const struct account *a = e->account;
   double device = state_share(a, STATE_COPY_TO_DEVICE, STATE_COPY_OTHER), call = state_share(a, STATE_COPY_CALL, STATE_COPY_CALL);
   ret->share = device + call;
   if (a->device < 0 || ret->share < 0.05) return false;
-  double to_device = state_share(a, STATE_COPY_TO_DEVICE, STATE_COPY_TO_DEVICE), rate = 0;
-  if (a->class_busy_ns[WORK_COPY] > 0) rate = a->copied_bytes / (double)a->class_busy_ns[WORK_COPY];
+  double to_device = state_share(a, STATE_COPY_TO_DEVICE, STATE_COPY_TO_DEVICE);
   ret->bounded = true;
   ret->bound = ret->share;
   ret->bound_holds = "of this window, if what the host does stays as it is: a copy that no longer blocks lets it run ahead";
-  (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "%lld copies in the whole trace, %.2f MB at %.3f GB/s; exposed to the device %.1f %%, to the host and within the device "
-                 "%.1f %%, and copy "
-                 "calls that leave the "
-                 "device idle %.1f %% of the window",
-                 (long long)a->n_copies, a->copied_bytes / 1e6, rate, 100 * to_device, 100 * (device - to_device), 100 * call);
+  int n = snprintf(ret->evidence, sizeof ret->evidence, "%lld copies in the whole trace", (long long)a->n_copies);
+  for (int i = 0; i < COPY_WAYS && n > 0 && (size_t)n < sizeof ret->evidence; i++) {
+    const struct copied *c = &a->copied[i];
+    if (c->ns > 0)
+      n += snprintf(ret->evidence + n, sizeof ret->evidence - (size_t)n, "; %s %.1f MB in %.3f ms, %.4g GB/s", ways[i], c->bytes / 1e6,
+                    (double)c->ns / 1e6, c->bytes / (double)c->ns);
+  }
+  if (n > 0 && (size_t)n < sizeof ret->evidence)
+    (void)snprintf(ret->evidence + n, sizeof ret->evidence - (size_t)n,
+                   "; exposed to the device %.1f %%, to the host and within the device %.1f %%, and copy calls that leave the device idle "
+                   "%.1f %% of the window",
+                   100 * to_device, 100 * (device - to_device), 100 * call);
   return true;
 }
 

@@ -12,14 +12,8 @@ static int sniff(const char *head, size_t length) {
   return memmem(head, length, "\"ph\"", 4) != NULL ? 30 : 0;
 }
 
-static bool finish(struct trace_span *span, struct bytes category) {
-  (void)category;
-  span->kind = TRACE_OTHER;
-  return true;
-}
-
 static enum lynx_status read_trace(struct trace_source *source, const struct trace_sink *sink, struct lynx_error *error) {
-  static const struct chrome_format format = {.categories = categories, .finish = finish};
+  static const struct chrome_format format = {.categories = categories};
   return chrome_read(&format, source, sink, error);
 }
 

@@ -24,6 +24,8 @@ static const struct chrome_category categories[] = {{"cpu_op", TRACE_OPERATOR, f
                                                     {"mtia_ccp_events", TRACE_KERNEL, true},
                                                     {"cpu_instant_event", TRACE_OTHER, false},
                                                     {"external_correlation", TRACE_OTHER, false},
+                                                    {"enqueue", TRACE_OPERATOR, false}, /* Ascend's queue of operators */
+                                                    {"dequeue", TRACE_OPERATOR, false},
                                                     {"Trace", TRACE_OTHER, false},
                                                     /* 2021 */
                                                     {"Operator", TRACE_OPERATOR, false},

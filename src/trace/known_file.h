@@ -1,0 +1,10 @@
+/* trace/known_file.h: what a file is that a command cannot use, by what it begins with: people give what they have. */
+#ifndef TRACE_KNOWN_FILE_H
+#define TRACE_KNOWN_FILE_H
+
+#include <stddef.h>
+
+/* "a git-lfs pointer, not the file itself: `git lfs pull` fetches it"; NULL: not known. head: what it begins with, unpacked. */
+const char *known_file_text(const char *head, size_t length);
+
+#endif

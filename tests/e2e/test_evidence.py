@@ -1,0 +1,195 @@
+"""Traces as people have them: devices that metadata names, work from before the trace, what was not recorded, and
+files that are something else. Each is made here, so that what is right is known."""
+
+import gzip
+import json
+
+import pytest
+
+from lynx import lynx
+
+
+def span(name, at, length, process=1, thread=1, **more):
+    return {"ph": "X", "name": name, "pid": process, "tid": thread, "ts": at, "dur": length, **more}
+
+
+def named(process, name, threads=(), labels=None):
+    events = [{"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": name}}]
+    if labels:
+        events.append({"ph": "M", "name": "process_labels", "pid": process, "tid": 0, "args": {"labels": labels}})
+    return events + [
+        {"ph": "M", "name": "thread_name", "pid": process, "tid": t, "args": {"name": n}} for t, n in threads
+    ]
+
+
+def kineto(name, at, length, correlation, category="kernel", **more):
+    args = {"device": 0, "stream": 7, "correlation": correlation, **more}
+    return span(name, at, length, 0, 7, cat=category, args=args)
+
+
+def launch(at, length, correlation):
+    return span("cudaLaunchKernel", at, length, cat="cuda_runtime", args={"correlation": correlation})
+
+
+def account(tmp_path, events, *options):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    r = lynx("attribute", path, "--json", "--quiet", *options)
+    assert r.returncode == 0, r.stderr
+    said = lynx("attribute", path, "--quiet", *options).stdout
+    trace = json.loads(r.stdout)["traces"][0]
+    return trace, {s["state"]: s["ns"] for s in trace["states"]}, said
+
+
+def test_a_device_of_xla_is_one(tmp_path):
+    """Its streams count; modules, operations and scopes are the same work again."""
+    events = named(1, "/host:CPU", [(5, "python")])
+    threads = [(1, "Stream #1(Kernel)"), (2, "XLA Modules - from #1"), (3, "XLA Ops - from #1")]
+    events += named(9, "/device:GPU:3", threads)
+    events += [span("PjitFunction(f)", 0, 100, thread=5)]
+    events += [span(f"loop_fusion_{k}", 10 + 30 * k, 20, 9, 1) for k in range(12)]
+    events += [span("jit_f", 10, 400, 9, 2), span("loop_fusion", 10, 20, 9, 3)]
+    trace, states, said = account(tmp_path, [*events, {}])
+    assert trace["device"] == 3 and trace["busy_ns"] == 240000 and trace["wall_ns"] == 350000, trace
+    assert "damaged" not in said and "not counted twice" in said, said
+
+
+def test_a_device_of_ascend_is_one(tmp_path):
+    """Work on its streams, collectives of its groups; waits are idle, planes and the analysis are not counted again."""
+    events = named(1, "Python") + named(2, "Ascend Hardware", [(2, "Stream 2"), (4, "Stream 4")], "NPU")
+    events += named(3, "HCCL", [(0, "Group 0 Communication"), (1, "Plane 0")], "NPU") + named(4, "CANN")
+    events += named(5, "Overlap Analysis", [(0, "Computing")])
+    events += [span("aten::mm", 0, 20, cat="cpu_op")]
+    events += [span("Node@launch", 20 * k, 5, 4, 1, args={"connection_id": k + 1}) for k in range(10)]
+    events += [span("aclnnMm_MatMul", 20 * k + 6, 10, 2, 2, args={"connection_id": k + 1}) for k in range(10)]
+    events += [span("EVENT_WAIT", 200, 90, 2, 2), span("Notify Wait", 200, 90, 2, 4), span("Write Value", 299, 1, 2, 4)]
+    events += [span("hcom_allReduce_", 200, 100, 3, 0), span("Reduce_Inline", 200, 50, 3, 1)]
+    events += [span("Computing", 0, 300, 5, 0)]
+    trace, states, said = account(tmp_path, events, "--window", "device")
+    assert trace["bound_shares"]["computing"] * trace["wall_ns"] == pytest.approx(100000), trace["bound_shares"]
+    assert states["exposed.communication"] == 100000, states
+
+
+def test_hardware_bound_is_said_of_computing_alone(tmp_path):
+    """Three quarters are a collective, part of it launched before the trace began: that counts by what it is."""
+    events = [kineto("ncclDevKernel_AllReduce", 100 * k, 75, 900 + k) for k in range(4)]
+    events += [kineto("ncclDevKernel_AllReduce", 100 * k, 75, k + 1) for k in range(4, 12)]
+    events += [kineto("sgemm", 100 * k + 75, 25, 50 + k) for k in range(12)]
+    events += [launch(100 * k - 9, 2, k + 1) for k in range(4, 12)]
+    events += [launch(100 * k - 5, 2, 50 + k) for k in range(12)]
+    trace, states, said = account(tmp_path, events)
+    assert trace["bound_by"] == "communication" and "Communication-bound" in said and "Hardware-bound" not in said, said
+    assert states["exposed.communication"] == 825000 and trace["busy_launched_before_the_trace_ns"] == 225000, trace
+
+
+def test_copies_have_a_rate_for_each_direction(tmp_path):
+    ways, events = [("HtoD", 0, 80, 1, 800000), ("DtoD", 80, 10, 50, 9000000)], []
+    for way, at, length, first, size in ways:
+        name = f"Memcpy {way} (Pinned -> Device)"
+        events += [kineto(name, 100 * k + at, length, first + k, "gpu_memcpy", bytes=size) for k in range(12)]
+    events += [launch(100 * k - 9, 2, k + 1) for k in range(12)] + [launch(100 * k - 5, 2, 50 + k) for k in range(12)]
+    trace, states, said = account(tmp_path, events)
+    words = " ".join(said.split())
+    assert trace["bound_by"] == "copies" and "Copy-bound" in said, said
+    assert "to the device 9.6 MB in 0.960 ms, 10 GB/s" in words, words
+    assert "within the device 108.0 MB in 0.120 ms, 900 GB/s" in words, words
+
+
+def test_few_pieces_of_work_support_no_verdict(tmp_path):
+    trace, _, said = account(tmp_path, [launch(0, 5, 1), kineto("sgemm", 10, 1000, 1)])
+    assert trace["bound_by"] == "not established" and "Not established" in said, said
+
+
+def test_a_duration_that_runs_over_is_cut(tmp_path):
+    events = [launch(10 * k, 2, k + 1) for k in range(20)]
+    events += [kineto("sgemm", 10 * k + 4, 5 if k != 3 else 1e6, k + 1) for k in range(20)]
+    trace, _, said = account(tmp_path, events)
+    assert trace["busy_ns"] == 19 * 5000 + 10000 and "1 device span is said to run beyond" in said, said
+
+
+def test_a_device_that_was_not_recorded_is_said(tmp_path):
+    events = [span("aten::mm", 100 * k, 90, cat="cpu_op") for k in range(20)]
+    events += [launch(100 * k + 10, 5, k + 1) for k in range(20)]
+    trace, states, said = account(tmp_path, events)
+    assert "did not record the device: 20 launch calls" in " ".join(said.split()), said
+    assert not [s for s in states if s.startswith("compute.")], states
+
+
+@pytest.mark.parametrize("category", ["user_annotation", "cpu_op", "anything"])
+def test_a_collective_is_communication_in_any_category(tmp_path, category):
+    events = [span("ProfilerStep#1", 0, 100, cat="user_annotation"), span("gloo:all_reduce", 10, 80, cat=category)]
+    _, states, _ = account(tmp_path, [*events, span("aten::empty", 1, 1, cat="cpu_op")])
+    assert states["exposed.communication"] == 80000, states
+
+
+def test_what_another_program_names_is_nobodys(tmp_path):
+    events = [
+        {"ph": "b", "cat": "P2P", "id": 0, "name": "Send", "pid": 1, "tid": 1, "ts": 0},
+        {"ph": "b", "cat": "P2P", "id": 1, "name": "Recv", "pid": 1, "tid": 1, "ts": 5},
+        {"ph": "e", "cat": "P2P", "id": 0, "name": "Send", "pid": 1, "tid": 2, "ts": 40},
+        {"ph": "e", "cat": "P2P", "id": 1, "name": "Recv", "pid": 1, "tid": 1, "ts": 50},
+    ]
+    trace, states, said = account(tmp_path, events)
+    assert states == {"idle.range": 50000} or states.get("idle.range") == 50000, states
+    assert "nobody yet" in said and " ML" not in said, said
+
+
+@pytest.mark.parametrize(
+    "path, layer",
+    [
+        ("/sgl-workspace/sglang/python/sglang/srt/models/utils.py", "serving"),
+        ("/vllm-workspace/vllm/v1/worker/gpu_worker.py", "serving"),
+        ("aiter/tuned_gemm.py", "runtime"),
+        ("/tmp/torchinductor_root/ab/cab.py", "framework"),
+        ("PIL/Image.py", None),
+        ("tqdm/std.py", None),
+        ("/home/me/torch/train.py", "application"),
+        ("train.py", "application"),
+    ],
+)
+def test_whose_python_it_is_by_its_package(tmp_path, path, layer):
+    events = [launch(0, 1, 1), kineto("sgemm", 2, 1, 1), launch(1000, 1, 2), kineto("sgemm", 1002, 1, 2)]
+    events += [span(f"{path}(12): work", 3, 990, cat="python_function")]
+    trace, _, _ = account(tmp_path, events)
+    [said] = [h for h in trace["host"] if path in h["name"]]
+    assert said.get("layer") == (layer or "-"), said
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "git lfs pull"),
+        (b"<!DOCTYPE html><html><body>Sign in</body></html>", "a page of HTML"),
+        (b'{"rocprofiler-sdk-tool": [{"metadata": {}}]}', "rocprofv3"),
+        (b'{"schema": "1.1.1-chakra.0.0.4", "nodes": [{"ctrl_deps": 1}]}', "Chakra"),
+        (b"PERFILE2" + bytes(40), "perf script"),
+        (b"PK\x03\x04" + bytes(40), "ZIP"),
+    ],
+)
+def test_a_file_that_is_something_else_is_called_by_its_name(tmp_path, content, said):
+    for name in ("a.json", "trace-0123456789abcdef0123456789abcdef.json.gz"):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        r = lynx("attribute", path)
+        assert r.returncode == 2 and said in r.stderr and name in r.stderr, r.stderr
+
+
+def test_one_trace_of_jaeger_is_enough(tmp_path):
+    one = {
+        "traceID": "a",
+        "processes": {"p": {"serviceName": "gate"}},
+        "spans": [{"spanID": "1", "operationName": "GET", "startTime": 1, "duration": 5, "processID": "p"}],
+    }
+    for document in (one, {"data": one}, {"data": [one]}, [one]):
+        path = tmp_path / "j.json"
+        path.write_text(json.dumps(document))
+        r = lynx("attribute", path)
+        assert r.returncode == 0 and "[gate] GET" in r.stdout, (document, r.stderr)
+
+
+def test_an_idle_processor_is_no_work(tmp_path):
+    text = "swapper     0 [000] 1.000001:   1 cycles:\n\tffff native_halt ([kernel.kallsyms])\n\n"
+    text += "app  42/42 [000] 1.000002:   1 cycles:\n\tffff work (/usr/bin/app)\n\n"
+    (tmp_path / "p.txt").write_text(text)
+    r = lynx("attribute", tmp_path / "p.txt")
+    assert "1 sample of cycles" in r.stdout and "swapper" not in r.stdout and "idle processors" in r.stdout, r.stdout
