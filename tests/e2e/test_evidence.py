@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lynx import lynx
+from lynx import lynx, main
 
 
 def span(name, at, length, process=1, thread=1, **more):
@@ -193,3 +193,7 @@ def test_an_idle_processor_is_no_work(tmp_path):
     (tmp_path / "p.txt").write_text(text)
     r = lynx("attribute", tmp_path / "p.txt")
     assert "1 sample of cycles" in r.stdout and "swapper" not in r.stdout and "idle processors" in r.stdout, r.stdout
+
+
+if __name__ == "__main__":
+    main(__file__)
