@@ -153,6 +153,35 @@ json_t *json_parse(const char *text, size_t length, size_t limit, struct lynx_er
   return parse(text, length, limit, 0, error);
 }
 
+/* Where a bare word of Python's begins at `at`: its length; 0: none does. */
+static size_t python_word(const char *at, const char *end) {
+  static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+  for (size_t i = 0; i < LYNX_COUNT(words); i++) {
+    size_t n = strlen(words[i]);
+    if ((size_t)(end - at) >= n && memcmp(at, words[i], n) == 0) return n;
+  }
+  return 0;
+}
+
+json_t *json_parse_python(const char *text, size_t length, size_t limit, struct lynx_error *error) {
+  const char *end = text + length;
+  if (length > limit || (memmem(text, length, "NaN", 3) == NULL && memmem(text, length, "Infinity", 8) == NULL))
+    return parse(text, length, limit, 0, error);
+  struct buffer out;
+  bool quoted = false, good = true;
+  buffer_init(&out, 2 * length + 16);
+  for (const char *at = text; at < end && good;) {
+    size_t n = quoted ? 0 : python_word(at, end), step = n > 0 ? n : quoted && *at == '\\' && at + 1 < end ? 2 : 1;
+    good = n > 0 ? buffer_text(&out, "null") : buffer_append(&out, at, step);
+    if (n == 0 && *at == '"') quoted = !quoted;
+    at += step;
+  }
+  json_t *root = good ? parse(out.data, out.length, 2 * limit, 0, error) : NULL;
+  if (!good) (void)lynx_fail(error, LYNX_LIMIT, "no memory for a text of JSON");
+  buffer_release(&out);
+  return root;
+}
+
 json_t *json_parse_reals(const char *text, size_t length, size_t limit, struct lynx_error *error) {
   return parse(text, length, limit, JSON_DECODE_INT_AS_REAL, error);
 }

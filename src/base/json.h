@@ -41,6 +41,8 @@ void json_put_texts(struct json_writer *writer, const char *key, const char *con
 
 /* A whole JSON text, or NULL with the error's line and reason. At most limit bytes. The caller calls json_decref. */
 json_t *json_parse(const char *text, size_t length, size_t limit, struct lynx_error *error);
+/* The same of what Python's json writes: NaN, Infinity and -Infinity, which are no JSON, are null. */
+json_t *json_parse_python(const char *text, size_t length, size_t limit, struct lynx_error *error);
 /* The same with every number a double: for files that hold integers beyond 63 bits, which are an error otherwise. */
 json_t *json_parse_reals(const char *text, size_t length, size_t limit, struct lynx_error *error);
 

@@ -91,6 +91,15 @@ static bool write_json(const struct difference_list *list, const struct contract
   return json_finish(&json) && buffer_text(out, "\n");
 }
 
+/* A fact that both sides have, alike or not. */
+static bool has_common(const struct difference_list *list) {
+  bool common = false;
+  for (int i = 0; i < LAYER_COUNT; i++) common = common || list->n_same[i] > 0;
+  for (size_t i = 0; i < list->n_items; i++)
+    common = common || (list->items[i].kind == DIFFERENCE_CHANGED && list->items[i].of == FACT_IDENTITY);
+  return common;
+}
+
 static int run(const struct arguments *arguments) {
   struct side a = {.is_bundle = false}, b = {.is_bundle = false};
   struct difference_list differences = {0};
@@ -110,7 +119,12 @@ static int run(const struct arguments *arguments) {
       bool whole = html_diff(&differences, arguments->positional[0], arguments->positional[1], contract, &page);
       good = write_buffer(html, &page) && whole;
     }
-    code = !good ? EXIT_CONDITIONS : differences.n_identity > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
+    bool compared = has_common(&differences);
+    if (good && !compared)
+      complain(
+          "lynxbench diff: the two have no fact of identity in common: nothing can be compared\nnext: lynxbench capture --out FILE, on "
+          "either machine\n");
+    code = !good ? EXIT_CONDITIONS : !compared ? EXIT_INCONCLUSIVE : differences.n_identity > 0 ? EXIT_DOES_NOT_HOLD : EXIT_HOLDS;
   }
   difference_list_release(&differences);
   side_release(&a);

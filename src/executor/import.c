@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "executor/capture.h"
+#include "executor/layer_map.h"
 #include "executor/nvidia_smi.h"
 
 enum { FILE_MAX = 32 << 20, LINES_MAX = 20000 };
@@ -111,15 +112,87 @@ static void add_package(struct fact_list *list, const char *line) {
   add(list, LAYER_FRAMEWORK, FACT_READ, key, version, "torch collect_env");
 }
 
+/* --- `nvidia-smi topo -m`, as newer ones hold it: a line of names, then one for each device --- */
+
+enum { COLUMNS_MAX = 64 };
+
+struct topology {
+  char columns[COLUMNS_MAX][16]; /* "GPU0", "NIC0" */
+  size_t n;
+};
+
+static bool is_device(const char *word) {
+  return (strncmp(word, "GPU", 3) == 0 || strncmp(word, "NIC", 3) == 0 || strncmp(word, "mlx", 3) == 0) && strlen(word) < 16 &&
+         strpbrk(word, "0123456789") != NULL;
+}
+
+/* The line of names begins with a blank. */
+static bool read_columns(const char *line, struct topology *ret) {
+  char copy[2000], *save = NULL;
+  *ret = (struct topology){.n = 0};
+  (void)snprintf(copy, sizeof copy, "%s", line);
+  for (char *word = strtok_r(copy, " \t", &save); word != NULL && is_device(word) && ret->n < COLUMNS_MAX;
+       word = strtok_r(NULL, " \t", &save))
+    (void)snprintf(ret->columns[ret->n++], sizeof ret->columns[0], "%s", word);
+  return ret->n > 1 && (line[0] == ' ' || line[0] == '\t');
+}
+
+/* Each pair once. */
+static bool take_row(struct fact_list *list, const struct topology *t, const char *line) {
+  char copy[2000], *save = NULL, key[80];
+  size_t own = 0;
+  (void)snprintf(copy, sizeof copy, "%s", line);
+  const char *name = strtok_r(copy, " \t", &save);
+  while (name != NULL && own < t->n && strcmp(t->columns[own], name) != 0) own++;
+  if (name == NULL || own == t->n) return false;
+  for (size_t k = 0; k < t->n; k++) {
+    const char *word = strtok_r(NULL, " \t", &save);
+    if (word == NULL) return true;
+    if (k <= own) continue;
+    (void)snprintf(key, sizeof key, "imported.link.%s-%s", name, t->columns[k]);
+    add(list, LAYER_ACCELERATOR, FACT_READ, key, word, "nvidia-smi topo -m");
+  }
+  return true;
+}
+
+/* "NCCL_CUMEM_ENABLE=0"; a value that may be a secret is not kept. */
+static bool take_variable(struct fact_list *list, const char *line) {
+  char key[200];
+  size_t n = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+  enum layer layer = LAYER_SYSTEM;
+  const char *reason;
+  if (n < 2 || n > 120 || line[n] != '=' || (line[0] >= '0' && line[0] <= '9')) return false;
+  (void)snprintf(key, sizeof key, "environment.%.*s", (int)n, line);
+  bool secret = variable_is_secret(key + 12) || value_may_be_secret(line + n + 1);
+  if (!secret) (void)layer_of_variable(key + 12, &layer, &reason);
+  add(list, layer, FACT_READ, key, secret ? "(withheld: it may be a secret)" : line + n + 1, "collect_env");
+  return true;
+}
+
+/* Tabs are blanks. */
+static void take_words(char *ret, size_t size, const char *at, size_t n) {
+  char blanks[2000];
+  if (n > sizeof blanks - 1) n = sizeof blanks - 1;
+  for (size_t i = 0; i < n; i++) blanks[i] = at[i] == '\t' ? ' ' : at[i];
+  text_sanitise(ret, size, blanks, n);
+}
+
 static void import_collect_env(const char *text, size_t length, struct fact_list *list) {
   int n_gpus = 0, n_lines = 0;
   char key[64], line[2000], count[16];
+  struct topology topology = {.n = 0};
   for (const char *at = text, *end = text + length; at < end && n_lines < LINES_MAX; n_lines++) {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     size_t n = newline != NULL ? (size_t)(newline - at) : (size_t)(end - at);
-    text_sanitise(line, sizeof line, at, n);
+    take_words(line, sizeof line, at, n);
     at += n + 1;
     char *first = line + strspn(line, " \t"), *colon = strchr(first, ':');
+    struct topology columns;
+    if (read_columns(line, &columns)) {
+      topology = columns;
+      continue;
+    }
+    if ((topology.n > 0 && take_row(list, &topology, line)) || take_variable(list, first)) continue;
     if (first[0] == '[') {
       add_package(list, first);
       continue;

@@ -41,6 +41,7 @@ bool import_text(const char *json, bool whole, struct buffer *ret) {
     int n = (int)strlen(safe(json_get_text(json_array_get(figures, i), "figure", ""), name));
     width = n > width ? n : width;
   }
+  if (whole) put_list(ret, json_object_get(root, "against"), "What speaks against it:");
   if (json_array_size(figures) > 0)
     (void)buffer_printf(ret, "\n  %-*s %16s %16s   formula\n", width, "as its tool states it", "stated", "from its rows");
   for (size_t i = 0; i < json_array_size(figures); i++) {
@@ -49,7 +50,6 @@ bool import_text(const char *json, bool whole, struct buffer *ret) {
                         figure_text(f, "stated", stated, sizeof stated), figure_text(f, "recomputed", recomputed, sizeof recomputed),
                         safe(json_get_text(f, "formula", ""), formula));
   }
-  if (whole) put_list(ret, json_object_get(root, "against"), "What speaks against it:");
   if (whole) put_list(ret, json_object_get(root, "lacks"), "What it lacks, and why no claim can be made from it:");
   if (!whole && root != NULL) (void)buffer_text(ret, "\n");
   json_decref(root);

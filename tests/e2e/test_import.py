@@ -299,9 +299,71 @@ def test_a_rate_that_its_totals_do_not_give(d):
 
 
 def test_a_real_run_of_vllm_bench(d):
-    found, _ = imported(d, f"{DATA}/vllm-bench.json")
-    check_equal((found["against"], len(found["figures"])), ([], 16), "as it wrote it")
+    found = against(d, "240, lies below their mean, 538.274", f"{DATA}/vllm-bench.json")  # of half a second, by seconds
+    against(d, "20 requests were in flight at once, and max_concurrency allows 2", f"{DATA}/vllm-bench.json")
+    check_equal((len(found["against"]), len(found["figures"])), (2, 16), "as it wrote it")
     check_all_recomputed(found)
+
+
+SGLANG = {
+    "backend": "sglang",
+    "request_rate": float("inf"),
+    "max_concurrency": 4,
+    "server_info": {"model_path": "a/model", "tp_size": 2},
+    "duration": 10.0,
+    "completed": 100,
+    "total_input_tokens": 1000,
+    "total_output_tokens": 2000,
+    "request_throughput": 10.0,
+    "output_throughput": 200.0,
+    "total_throughput": 300.0,
+    "mean_e2e_latency_ms": 400.0,
+    "mean_ttft_ms": float("nan"),
+    "max_output_tokens_per_s": 250.0,
+    "max_concurrent_requests": 4,
+}
+
+
+def test_a_run_of_sglang_as_python_writes_it(d):
+    """Infinity and NaN, which are no JSON; its latency by its name; what the server says of itself; several runs."""
+    found, _ = imported(d, written(f"{d}/s.json", SGLANG))
+    check_in("SGLang", found["tool"], "whose it is")
+    check_equal(figure(found, "end to end mean")["stated"], 400.0, "request latency")
+    check(any('tp_size 2' in x for x in found["lacks"]), f"{found['lacks']}")
+    with open(f"{d}/many.jsonl", "w") as f:
+        f.writelines(json.dumps({**SGLANG, "mean_e2e_latency_ms": 100.0 * k}) + "\n" for k in (1, 2, 3))
+    found, _ = imported(d, f"{d}/many.jsonl", part=3)
+    check_equal(figure(found, "end to end mean")["stated"], 300.0, "the third run")
+    check(any("3 runs" in x for x in found["lacks"]), f"{found['lacks']}")
+    check_in("1 to 3", lynx("import", f"{d}/many.jsonl", "--part", "4", "--out", f"{d}/x.lynx").stderr, "which")
+
+
+def test_what_cannot_be_is_named(d):
+    against(d, "lies below their mean", written(f"{d}/p.json", {**SGLANG, "max_output_tokens_per_s": 150.0}))
+    against(d, "max_concurrency allows 4", written(f"{d}/c.json", {**SGLANG, "max_concurrent_requests": 9}))
+    retokenized = {**SGLANG, "total_output_tokens_retokenized": 1500}
+    against(d, "the client's tokenizer 1500", written(f"{d}/t.json", retokenized))
+
+
+GENAI = {
+    "request_throughput": {"unit": "requests/sec", "avg": 17.2},
+    "request_latency": {"unit": "ms", "avg": 5767.0},
+    "time_to_first_token": {"unit": "ms", "avg": 184.0},
+    "output_sequence_length": {"unit": "tokens", "avg": 500.0},
+    "input_sequence_length": {"unit": "tokens", "avg": 200.0},
+    "input_config": {"model": ["m"], "output_tokens_mean": 500, "synthetic_input_tokens_mean": 200, "concurrency": 8},
+}
+
+
+def test_what_was_asked_and_what_came(d):
+    found, _ = imported(d, written(f"{d}/a.json", GENAI))
+    check_equal(found["against"], [], "as it was asked")
+    longer = {**GENAI, "output_sequence_length": {"unit": "tokens", "avg": 2566.0}}
+    against(d, "500 output tokens a request were asked for, and 2566 came", written(f"{d}/b.json", longer))
+    whole = {**GENAI, "time_to_first_token": {"unit": "ms", "avg": 5767.0}}
+    against(d, "the answers were not streamed", written(f"{d}/c.json", whole))
+    shown = lynx("import", f"{d}/b.json", "--out", f"{d}/said.lynx").stdout
+    check(shown.index("asked for") < shown.index("as its tool states it"), "it is said first")
 
 
 def test_a_file_with_its_requests(d):

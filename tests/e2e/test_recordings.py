@@ -198,6 +198,43 @@ def test_an_amd_accelerator_on_the_bus(d):
     check(any("113-M3000100-102" in f["value"] for f in found.values()), f"its firmware: {sorted(found)}")
 
 
+ENVIRONMENT = """Collecting environment information...
+PyTorch version              : 2.7.0+cu126
+GPU Topology:
+\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity
+GPU0\t X \tNV18\tPIX\t0-95\t0
+GPU1\tNV18\t X \tSYS\t0-95\t0
+NIC0\tPIX\tSYS\t X \t\t
+
+     Environment Variables
+NCCL_CUMEM_ENABLE=0
+HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz0123456789
+LD_LIBRARY_PATH=/usr/lib:/opt/lib
+"""
+
+
+def test_links_and_variables_of_collect_env(d):
+    write(f"{d}/a.txt", ENVIRONMENT)
+    for old, new, key in (
+        ("GPU0\t X \tNV18", "GPU0\t X \tPHB", "imported.link.GPU0-GPU1"),
+        ("GPU1\tNV18\t X \tSYS", "GPU1\tNV18\t X \tNODE", "imported.link.GPU1-NIC0"),
+        ("ENABLE=0", "ENABLE=1", "environment.NCCL_CUMEM_ENABLE"),
+        ("/opt/lib", "/opt/other", "environment.LD_LIBRARY_PATH"),
+    ):
+        write(f"{d}/b.txt", ENVIRONMENT.replace(old, new))
+        keys, _ = differences(f"{d}/a.txt", f"{d}/b.txt")
+        check_equal([k[0] for k in keys], [key], f"{old} -> {new}")
+    check("hf_abc" not in lynx("diff", f"{d}/a.txt", f"{d}/b.txt", "--json").stdout, "no secret")
+
+
+def test_nothing_in_common_is_no_comparison(d):
+    write(f"{d}/a.txt", "Collecting environment information...\nPyTorch version: 2.7.0\n")
+    write(f"{d}/b.txt", "PyTorch version:\nGCC version: 12.2\n")
+    r = lynx("diff", f"{d}/a.txt", f"{d}/b.txt")
+    check_equal(r.returncode, 3, r.stdout)
+    check_in("nothing can be compared", r.stderr, "why")
+
+
 def test_the_two_layouts_of_collect_env(d):
     """Synthetic, with the lines that torch and vLLM print."""
     for pad in ("", "         "):

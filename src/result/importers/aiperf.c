@@ -59,7 +59,8 @@ static void take_input(const json_t *root, struct imported *m) {
   const json_t *first = json_array_get(json_object_get(json_object_get(input, "models"), "items"), 0);
   m->model = import_words(m, json_get_text(first, "name", ""));
   if (m->model[0] == 0) m->model = import_words(m, json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0)));
-  m->concurrency = json_get_int(loadgen, "concurrency", 0);
+  if (m->model[0] == 0) m->model = import_words(m, json_string_value(json_array_get(json_object_get(input, "model"), 0)));
+  m->concurrency = json_get_int(loadgen, "concurrency", json_get_int(input, "concurrency", 0));
   m->rate_per_s = fmax(0, json_get_double(loadgen, "request_rate", 0));
   m->poisson = strcmp(json_get_text(loadgen, "request_rate_mode", "poisson"), "poisson") == 0;
   for (size_t i = 0; i < json_array_size(phases); i++) { /* since 0.9 or so: the one that is measured */
@@ -88,13 +89,35 @@ static void take_duration(const json_t *root, struct imported *m) {
   } else import_agree(m, "'request_throughput'", rate, "request_count / benchmark_duration", n / duration, 0.01);
 }
 
+/* What was asked for and what came, and a first token that is the whole answer: who compares two such files compares something else. */
+static void check_asked(const json_t *root, struct imported *m) {
+  static const struct {
+    const char *asked, *came, *words;
+  } lengths[] = {{"output_tokens_mean", "output_sequence_length", "output"},
+                 {"synthetic_input_tokens_mean", "input_sequence_length", "input"}};
+  const json_t *input = json_object_get(root, "input_config");
+  for (size_t i = 0; i < LYNX_COUNT(lengths); i++) {
+    double asked = json_get_double(input, lengths[i].asked, NAN), came = average(root, lengths[i].came);
+    if (asked > 0 && fabs(came - asked) > 0.05 * asked)
+      import_against(m, arena_printf(&m->arena,
+                                     "%g %s tokens a request were asked for, and %.6g came: it is not the workload that was asked for",
+                                     asked, lengths[i].words, came));
+  }
+  double first = average(root, "time_to_first_token"), whole = average(root, "request_latency");
+  if (whole > 0 && fabs(first - whole) <= 1e-3 * whole)
+    import_against(m,
+                   "its time to first token is the latency of the whole answer: the answers were not streamed, and it is no time to first "
+                   "token");
+}
+
 static enum lynx_status read_summary(const struct import_file *file, struct imported *m, struct lynx_error *error) {
-  json_t *root = json_parse(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
+  json_t *root = json_parse_python(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
   if (root == NULL) return error->status;
   m->version = import_words(m, json_get_text(root, "aiperf_version", ""));
   m->begun = import_words(m, json_get_text(root, "start_time", ""));
   take_input(root, m);
   take_duration(root, m);
+  check_asked(root, m);
   import_figure_add(m, "requests that went well", "aiperf.count.1", "1", average(root, "request_count"));
   import_figure_add(m, "requests that failed", "aiperf.count.1", "1", average(root, "error_request_count"));
   import_figure_add(m, "output tokens", "aiperf.count.1", "1", average(root, "total_osl"));
@@ -139,7 +162,7 @@ static enum lynx_status take_request(const json_t *root, struct imported *m, str
 }
 
 static enum lynx_status take_line(void *context, const char *line, size_t length, struct lynx_error *error) {
-  json_t *root = json_parse(line, length, LINE_MAX_BYTES, error);
+  json_t *root = json_parse_python(line, length, LINE_MAX_BYTES, error);
   enum lynx_status status = root != NULL ? take_request(root, context, error) : error->status;
   json_decref(root);
   return status;

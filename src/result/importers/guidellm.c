@@ -78,7 +78,7 @@ static enum lynx_status take_benchmark(const json_t *one, struct imported *m, st
 
 static enum lynx_status read_file(const struct import_file *files, size_t n, struct imported *ret, struct lynx_error *error) {
   if (n > 1) return lynx_fail(error, LYNX_INPUT, "a second file; accepted: one");
-  json_t *root = json_parse(files[0].text, files[0].length, IMPORT_FILE_BYTES_MAX, error);
+  json_t *root = json_parse_python(files[0].text, files[0].length, IMPORT_FILE_BYTES_MAX, error);
   if (root == NULL) return error->status;
   const json_t *about = json_object_get(root, "metadata"), *list = json_object_get(root, "benchmarks"),
                *one = json_array_get(list, ret->part - 1);

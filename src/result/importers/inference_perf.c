@@ -18,7 +18,7 @@ static void take_metric(const json_t *latency, struct imported *m, const char *k
 
 static enum lynx_status read_file(const struct import_file *files, size_t n, struct imported *ret, struct lynx_error *error) {
   if (n > 1) return lynx_fail(error, LYNX_INPUT, "a second file; accepted: one stage, or the summary of all");
-  json_t *root = json_parse(files[0].text, files[0].length, IMPORT_FILE_BYTES_MAX, error);
+  json_t *root = json_parse_python(files[0].text, files[0].length, IMPORT_FILE_BYTES_MAX, error);
   if (root == NULL) return error->status;
   const json_t *load = json_object_get(root, "load_summary"), *good = json_object_get(root, "successes"),
                *bad = json_object_get(root, "failures"), *latency = json_object_get(good, "latency"),

@@ -66,7 +66,7 @@ static enum lynx_status take_one(struct rows *rows, const json_t *row, struct ly
 }
 
 static enum lynx_status take_line(void *context, const char *line, size_t length, struct lynx_error *error) {
-  json_t *row = json_parse(line, length, LINE_MAX_BYTES, error);
+  json_t *row = json_parse_python(line, length, LINE_MAX_BYTES, error);
   enum lynx_status status = row != NULL ? take_one(context, row, error) : error->status;
   json_decref(row);
   return status;
@@ -79,7 +79,7 @@ static enum lynx_status read_all(const struct import_file *files, size_t n, stru
   if (n > 1) return lynx_fail(error, LYNX_INPUT, "a second file; accepted: one");
   import_lacks(ret, "tokenisation and sampling are outside what llama-bench times");
   if (files[0].text[strspn(files[0].text, " \t\r\n")] != '[') return import_each_line(&files[0], take_line, &rows, error);
-  json_t *root = json_parse(files[0].text, files[0].length, IMPORT_FILE_BYTES_MAX, error);
+  json_t *root = json_parse_python(files[0].text, files[0].length, IMPORT_FILE_BYTES_MAX, error);
   if (root == NULL) return error->status;
   for (size_t i = 0; i < json_array_size(root) && status == LYNX_OK; i++) status = take_one(&rows, json_array_get(root, i), error);
   json_decref(root);

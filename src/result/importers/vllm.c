@@ -1,5 +1,6 @@
 /* The result file of `vllm bench serve`, of SGLang's bench_serving that follows it, and of what derives from it in seconds. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "result/import_result.h"
@@ -16,7 +17,8 @@ static void take_latencies(const json_t *root, struct imported *m) {
   } metrics[] = {{"ttft", "time to first token", "vllm.ttft.1"},
                  {"tpot", "time per output token", "vllm.tpot.1"},
                  {"itl", "inter-token latency", "vllm.itl.1"},
-                 {"e2el", "end to end", "vllm.e2el.1"}};
+                 {"e2el", "end to end", "vllm.e2el.1"},
+                 {"e2e_latency", "end to end", "vllm.e2el.1"}}; /* SGLang */
   static const char *const kinds[] = {"mean", "median", "p50", "p90", "p95", "p99", "p99.9"};
   for (size_t i = 0; i < LYNX_COUNT(metrics); i++)
     for (size_t k = 0; k < LYNX_COUNT(kinds); k++) {
@@ -72,13 +74,77 @@ static enum lynx_status take_requests(const json_t *root, struct imported *m, st
   return status;
 }
 
+/* SGLang's tool follows the format, and adds what the server says of itself. */
+static bool is_sglang(const json_t *root) {
+  return strncmp(json_get_text(root, "backend", ""), "sglang", 6) == 0 || json_is_object(json_object_get(root, "server_info"));
+}
+
+static void take_server(const json_t *root, struct imported *m) {
+  static const char *const told[] = {"version",
+                                     "model_path",
+                                     "tp_size",
+                                     "dp_size",
+                                     "dtype",
+                                     "quantization",
+                                     "attention_backend",
+                                     "kv_cache_dtype",
+                                     "context_length",
+                                     "chunked_prefill_size",
+                                     "max_running_requests",
+                                     "mem_fraction_static",
+                                     "speculative_algorithm"};
+  const json_t *info = json_object_get(root, "server_info");
+  const char *text = "";
+  if (m->model[0] == 0) m->model = import_words(m, json_get_text(info, "model_path", ""));
+  for (size_t i = 0; i < LYNX_COUNT(told); i++) {
+    const json_t *value = json_object_get(info, told[i]);
+    char *word = value != NULL && !json_is_null(value) ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    if (word != NULL) text = arena_printf(&m->arena, "%s%s%s %.80s", text, text[0] != 0 ? ", " : "", told[i], word);
+    free(word);
+  }
+  if (text[0] != 0) import_lacks(m, arena_printf(&m->arena, "the server's own words of itself, which nobody checked: %s", text));
+}
+
+/* What cannot be, whatever was measured. */
+static void check_possible(const json_t *root, struct imported *m) {
+  double peak = json_get_double(root, "max_output_tokens_per_s", NAN), mean = json_get_double(root, "output_throughput", NAN),
+         most = json_get_double(root, "max_concurrent_requests", NAN), allowed = json_get_double(root, "max_concurrency", NAN),
+         output = json_get_double(root, "total_output_tokens", NAN), again = json_get_double(root, "total_output_tokens_retokenized", NAN);
+  if (peak > 0 && peak < 0.99 * mean)
+    import_against(m, arena_printf(&m->arena, "its peak of output tokens per second, %.6g, lies below their mean, %.6g", peak, mean));
+  if (allowed > 0 && most > allowed)
+    import_against(m, arena_printf(&m->arena, "%g requests were in flight at once, and max_concurrency allows %g", most, allowed));
+  if (again > 0 && fabs(again - output) > 0.02 * output)
+    import_against(
+        m, arena_printf(&m->arena, "the server counts %g output tokens, and the client's tokenizer %g in the same text", output, again));
+}
+
+/* One run in a file; or, as SGLang writes, one on each line. */
+static json_t *read_run(const struct import_file *file, struct imported *m, struct lynx_error *error) {
+  size_t n = 0;
+  const char *run = NULL, *end = NULL;
+  for (const char *at = file->text; *at != 0;) {
+    size_t length = strcspn(at, "\n");
+    if (length > 1 && at[0] == '{' && at[length - (at[length - 1] == '\r') - 1] == '}') {
+      if (++n == (m->part > 0 ? m->part : 1)) run = at, end = at + length;
+    }
+    at += length + (at[length] != 0);
+  }
+  if (n < 2) return json_parse_python(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
+  if (run == NULL) {
+    (void)lynx_fail(error, LYNX_INPUT, "--part: found %zu; accepted: 1 to %zu, one run on each line", m->part, n);
+    return NULL;
+  }
+  import_lacks(m, arena_printf(&m->arena, "the file holds %zu runs, and this is one of them (--part)", n));
+  return json_parse_python(run, (size_t)(end - run), IMPORT_FILE_BYTES_MAX, error);
+}
+
 static enum lynx_status read_file(const struct import_file *files, size_t n, struct imported *ret, struct lynx_error *error) {
   if (n > 1) return lynx_fail(error, LYNX_INPUT, "a second file; accepted: one file of a run");
-  json_t *root = json_parse(files[0].text, files[0].length, IMPORT_FILE_BYTES_MAX, error);
+  json_t *root = read_run(&files[0], ret, error);
   if (root == NULL) return error->status;
-  ret->tool = json_get_text(root, "backend", NULL) != NULL
-                  ? import_words(ret, arena_printf(&ret->arena, "vllm bench serve, backend %.60s", json_get_text(root, "backend", "")))
-                  : "vllm bench serve";
+  const char *backend = json_get_text(root, "backend", NULL), *program = is_sglang(root) ? "SGLang's bench_serving" : "vllm bench serve";
+  ret->tool = backend != NULL ? import_words(ret, arena_printf(&ret->arena, "%s, backend %.60s", program, backend)) : program;
   ret->model = import_words(ret, json_get_text(root, "model_id", ""));
   ret->begun = import_words(ret, json_get_text(root, "date", ""));
   ret->concurrency = json_get_int(root, "max_concurrency", 0);
@@ -92,7 +158,8 @@ static enum lynx_status read_file(const struct import_file *files, size_t n, str
   import_figure_add(ret, "output tokens", "vllm.count.1", "1", json_get_double(root, "total_output_tokens", NAN));
   import_figure_add(ret, "requests per second", "vllm.throughput.1", "1/s", json_get_double(root, "request_throughput", NAN));
   import_figure_add(ret, "output tokens per second", "vllm.throughput.1", "1/s", json_get_double(root, "output_throughput", NAN));
-  import_figure_add(ret, "tokens per second", "vllm.throughput.1", "1/s", json_get_double(root, "total_token_throughput", NAN));
+  import_figure_add(ret, "tokens per second", "vllm.throughput.1", "1/s",
+                    json_get_double(root, "total_token_throughput", json_get_double(root, "total_throughput", NAN)));
   take_latencies(root, ret);
   /* Totals against rates, whatever rows there are. */
   if (ret->seconds > 0) {
@@ -104,6 +171,8 @@ static enum lynx_status read_file(const struct import_file *files, size_t n, str
   import_agree(
       ret, "'total_token_throughput'", json_get_double(root, "total_token_throughput", NAN), "its input and output tokens / duration",
       (json_get_double(root, "total_input_tokens", NAN) + json_get_double(root, "total_output_tokens", NAN)) / ret->seconds, 0.005);
+  take_server(root, ret);
+  check_possible(root, ret);
   enum lynx_status status = take_requests(root, ret, error);
   json_decref(root);
   return status;
