@@ -139,7 +139,7 @@ static void see_roles(struct table *t) {
 
 static enum lynx_status take_row(struct table *t, const char *name, size_t source, struct history *history) {
   struct summary_figure figures[COLUMNS_MAX];
-  struct summary_precision row = {.name = "", .fingerprint = "", .figures = figures, .conditions = {NAN, NAN, NAN, NAN, NAN, NAN}};
+  struct summary_precision row = {.name = "", .fingerprint = "", .figures = figures, .conditions = {NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
   struct summary summary = {.contract = "", .name = name, .precisions = &row, .n_precisions = 1};
   const char *label = "";
   char row_name[32];
