@@ -304,9 +304,9 @@ static set host_bits_of(const struct sweep *s, const struct span *span) {
   const enum work_class work = (enum work_class)t->names[span->name].work;
   bool speaks = account_thread_speaks(t, s->account->device, &t->tracks[span->track]);
   set bits = 0;
-  if (work == WORK_STEP) return BIT(BIT_STEP);
+  if (work == WORK_STEP) return (span->flags & SPAN_COLD) ? 0 : BIT(BIT_STEP);
   switch ((enum trace_kind)span->kind) {
-    case TRACE_RUNTIME: return BIT(BIT_ANY_RUNTIME) | (speaks ? call_bits(work) : 0);
+    case TRACE_RUNTIME: return BIT(BIT_ANY_RUNTIME) | (!speaks ? 0 : (span->flags & SPAN_COLD) ? BIT(BIT_COMPILE) : call_bits(work));
     case TRACE_OVERHEAD: return BIT(BIT_PROFILER);
     case TRACE_OPERATOR:
       bits = work == WORK_COMMUNICATION ? BIT(BIT_ANY_COMMUNICATION) : work == WORK_DATA_LOADER ? BIT(BIT_ANY_DATA) : BIT(BIT_ANY_OPERATOR);
@@ -358,7 +358,7 @@ static void note_device_span(struct sweep *s, const struct span *span) {
 
 static void note_call(struct sweep *s, const struct span *span) {
   enum work_class work = (enum work_class)s->timeline->names[span->name].work;
-  if (work == WORK_LAUNCH) histogram_add(&s->account->launches, span->duration_ns);
+  if (work == WORK_LAUNCH && !(span->flags & SPAN_COLD)) histogram_add(&s->account->launches, span->duration_ns);
   if (work == WORK_SYNCHRONISE) s->account->n_sync_calls++;
   if (work == WORK_LAUNCH && (s->open & s->device_bits) == 0 && s->count[BIT_QUEUED] == 0) s->account->n_queue_empty++;
 }
@@ -478,7 +478,7 @@ static void choose_window(struct sweep *s) {
     int64_t end_ns = span->start_ns + span->duration_ns;
     if (span->start_ns < first_ns) first_ns = span->start_ns;
     if (end_ns > last_ns) last_ns = end_ns;
-    if (t->names[span->name].work != WORK_STEP || t->tracks[span->track].on_device) continue;
+    if (t->names[span->name].work != WORK_STEP || t->tracks[span->track].on_device || (span->flags & SPAN_COLD)) continue;
     a->n_steps++;
     if (span->start_ns < steps_from_ns) steps_from_ns = span->start_ns;
     if (end_ns > steps_to_ns) steps_to_ns = end_ns;
@@ -634,7 +634,8 @@ static const struct state_words {
     ROW(SYNC, "idle.synchronise", "idle while the host is in a synchronising call", "in a synchronising call", true, LAYER_APPLICATION,
         LAYER_APPLICATION),
     ROW(LAUNCH, "idle.launch", "idle while the host is in a launch call", "in a launch call", true, LAYER_SYSTEM, LAYER_SYSTEM),
-    ROW(COMPILE, "idle.compile", "idle while the host compiles", "compiling", true, LAYER_FRAMEWORK, LAYER_FRAMEWORK),
+    ROW(COMPILE, "idle.compile", "idle while the host compiles or loads code", "compiling or loading code", true, LAYER_FRAMEWORK,
+        LAYER_FRAMEWORK),
     ROW(DATA, "idle.data_loader", "idle while the host waits for its data loader", "waiting for its data loader", true, LAYER_APPLICATION,
         LAYER_APPLICATION),
     ROW(TOKENIZER, "idle.tokenizer", "idle while the host tokenises", "tokenising", true, LAYER_APPLICATION, LAYER_APPLICATION),

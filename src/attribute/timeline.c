@@ -327,9 +327,60 @@ static void clip_durations(struct timeline *t) {
   free(running);
 }
 
+static bool is_launch(const struct timeline *t, const struct span *s) {
+  return s->kind == TRACE_RUNTIME && t->names[s->name].work == WORK_LAUNCH;
+}
+
+/* The first launch of a kernel loads its code, which takes a thousand times as long as a launch. */
+static void mark_cold_launches(struct timeline *t) {
+  enum { LAUNCHES_LEAST = 20, TIMES_MORE = 50, COLD_LEAST_NS = 1000000 };
+  int64_t octaves[64] = {0}, n = 0, seen = 0;
+  for (size_t i = 0; i < t->n_spans; i++)
+    if (is_launch(t, &t->spans[i]))
+      octaves[t->spans[i].duration_ns > 0 ? 63 - __builtin_clzll((uint64_t)t->spans[i].duration_ns) : 0]++, n++;
+  if (n < LAUNCHES_LEAST) return;
+  int median = 0;
+  while (median < 62 && 2 * (seen + octaves[median]) < n) seen += octaves[median++];
+  t->cold_median_ns = (int64_t)3 << median >> 1; /* the middle of its octave */
+  for (size_t i = 0; i < t->n_spans; i++) {
+    struct span *s = &t->spans[i];
+    if (!is_launch(t, s) || s->duration_ns < COLD_LEAST_NS || s->duration_ns / TIMES_MORE < t->cold_median_ns) continue;
+    s->flags |= SPAN_COLD;
+    t->n_cold++;
+    t->cold_ns = sum_ns(t->cold_ns, s->duration_ns);
+  }
+}
+
+static int by_duration(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* What is made ready in the first steps is no part of the others. */
+static void mark_cold_steps(struct timeline *t) {
+  enum { STEPS_MAX = 4096, TIMES_MORE = 3 };
+  struct span **steps = xalloc(STEPS_MAX, sizeof *steps);
+  int64_t *behind = xalloc(STEPS_MAX, sizeof *behind);
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_spans && n < STEPS_MAX; i++)
+    if (t->names[t->spans[i].name].work == WORK_STEP && !t->tracks[t->spans[i].track].on_device) steps[n++] = &t->spans[i];
+  for (size_t i = 0; i + 1 < n && i < (n + 1) / 2; i++) {
+    size_t left = n - i - 1;
+    for (size_t k = 0; k < left; k++) behind[k] = steps[i + 1 + k]->duration_ns;
+    qsort(behind, left, sizeof *behind, by_duration);
+    if (steps[i]->duration_ns / TIMES_MORE <= behind[left / 2]) break;
+    steps[i]->flags |= SPAN_COLD;
+    t->n_cold_steps++;
+  }
+  free(steps);
+  free(behind);
+}
+
 void timeline_finish(struct timeline *t) {
   sort_all(t);
   clip_durations(t);
+  mark_cold_launches(t);
+  mark_cold_steps(t);
   join_calls(t);
   if (t->n_spans < t->room && t->n_spans > 0) {
     struct span *exact = realloc(t->spans, t->n_spans * sizeof *exact);

@@ -12,6 +12,7 @@
 enum span_flag {
   SPAN_ORPHAN = 1,        /* device work whose call is not in the trace, though calls are: launched before it began */
   SPAN_LAUNCHES = 2,      /* a call that launched device work */
+  SPAN_COLD = 8,          /* a launch call that takes so much longer than others that code is loaded in it; a first step that does */
   SPAN_FIRST_OF_GRAPH = 4 /* the first device span of several that one call launched */
 };
 
@@ -76,6 +77,8 @@ struct timeline {
   int64_t n_kind[TRACE_KIND_COUNT];
   /* after timeline_finish. Early: device spans that begin before the call that launched them: clocks that differ */
   int64_t n_device, n_orphans, n_unlinked, n_graph_launches, n_graph_spans, n_early;
+  int64_t n_cold, cold_ns, cold_median_ns; /* launch calls that load code; how long they take; the median launch call */
+  int64_t n_cold_steps;                    /* leading steps that take more than three times the median of those behind them */
   int64_t n_clipped; /* device spans that ran beyond eight others of their stream: cut where the first of those begins */
   bool has_calls, full;
   struct timeline_tables *tables; /* hash tables while reading; freed by timeline_finish */

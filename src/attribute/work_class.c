@@ -169,6 +169,7 @@ static const struct rule {
     {R, "", WORK_OTHER_CALL},
 
     {O | A, "^ProfilerStep#", WORK_STEP},
+    {A, "^model_run$", WORK_STEP}, /* ONNX Runtime's */
     {O | A, "^enumerate(DataLoader)", WORK_DATA_LOADER},
     {O | A, "^enumerate(DataPipe)", WORK_DATA_LOADER},
     {A | X, "dataloader", WORK_DATA_LOADER},

@@ -343,6 +343,10 @@ bool layer_of_range(const char *name, size_t length, enum layer *ret) {
                 {"ThreadpoolListener::", LAYER_FRAMEWORK},
                 {"jit_", LAYER_FRAMEWORK},
                 {"TfrtCpu", LAYER_FRAMEWORK},
+                {"session_initialization", LAYER_FRAMEWORK}, /* ONNX Runtime */
+                {"model_loading", LAYER_FRAMEWORK},
+                {"model_run", LAYER_FRAMEWORK},
+                {"SequentialExecutor::", LAYER_FRAMEWORK},
                 {"TorchDynamo", LAYER_FRAMEWORK},
                 {"CompiledFunction", LAYER_FRAMEWORK},
                 {"Torch-Compiled Region", LAYER_FRAMEWORK},

@@ -287,6 +287,15 @@ void attribution_notes(const struct attribution *attribution, const struct attri
                         100 * account_unexplained_share(a));
   put_losses(out, t);
   if (line->full) (void)buffer_text(out, "- the trace holds more spans, threads or names than can be kept: what came after is missing\n");
+  if (line->n_cold > 0)
+    (void)buffer_printf(
+        out, "- %lld launch call%s load%s code: %.3f ms together, where the median launch call takes some %.1f us; counted apart\n",
+        (long long)line->n_cold, LYNX_S(line->n_cold), line->n_cold == 1 ? "s" : "", (double)line->cold_ns / 1e6,
+        (double)line->cold_median_ns / 1e3);
+  if (line->n_cold_steps > 0 && a->window == WINDOW_STEPS)
+    (void)buffer_printf(out, "- the first %s take%s more than three times those behind: the window is without %s\n",
+                        line->n_cold_steps == 1 ? "step" : "steps", line->n_cold_steps == 1 ? "s" : "",
+                        line->n_cold_steps == 1 ? "it" : "them");
   if (a->device >= 0) {
     static const char *const policies[] = {[ORPHANS_APART] = "they count by what they are, but bound no window",
                                            [ORPHANS_DROP] = "they are left out",

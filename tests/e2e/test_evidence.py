@@ -100,6 +100,37 @@ def test_few_pieces_of_work_support_no_verdict(tmp_path):
     assert trace["bound_by"] == "not established" and "Not established" in said, said
 
 
+def test_launches_that_load_code_are_told_from_the_others(tmp_path):
+    """The first launch of a kernel takes 20 ms, the others 5 us."""
+    events, at = [], 0
+    for k in range(40):
+        length = 20000 if k in (0, 7) else 5
+        events += [launch(at, length, k + 1), kineto("sgemm" if k < 7 else "relu", at + length + 2, 5, k + 1)]
+        at += length + 20
+    _, states, said = account(tmp_path, events)
+    assert states["idle.compile"] == 20000000, states  # the first opens the window
+    assert "2 launch calls load code: 40.000 ms together" in said and "capture the step as a graph" not in said, said
+
+
+def test_a_cold_first_run_is_not_averaged_with_the_others(tmp_path):
+    events, at = [], 0
+    for length in (30000, 100, 110, 90):
+        events += [span("model_run", at, length, cat="Session"), span("MatMul_kernel_time", at, length, cat="Node")]
+        at += length + 10
+    (tmp_path / "ort.json").write_text(json.dumps(events))
+    said = lynx("attribute", tmp_path / "ort.json", "--quiet").stdout
+    assert "in 3 steps: 0.100 ms each" in said and "the first step takes more than three times" in said, said
+
+
+def test_nodes_of_a_device_are_calls_whose_work_is_not_timed(tmp_path):
+    node = {"op_name": "MatMul", "provider": "CUDAExecutionProvider"}
+    events = [span("model_run", 0, 1000, cat="Session")]
+    events += [span(f"M{k}_kernel_time", 100 * k, 90, cat="Node", args=node) for k in range(9)]
+    (tmp_path / "ort.json").write_text(json.dumps(events))
+    said = " ".join(lynx("attribute", tmp_path / "ort.json", "--quiet").stdout.split())
+    assert "did not record the device: 9 launch calls" in said and "Infrastructure" not in said, said
+
+
 def test_a_duration_that_runs_over_is_cut(tmp_path):
     events = [launch(10 * k, 2, k + 1) for k in range(20)]
     events += [kineto("sgemm", 10 * k + 4, 5 if k != 3 else 1e6, k + 1) for k in range(20)]

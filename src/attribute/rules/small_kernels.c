@@ -8,7 +8,8 @@ enum { SHORT_NS = 10000 };
 static bool apply(const struct evidence *e, struct finding *ret) {
   const struct account *a = e->account;
   int64_t median = histogram_quantile(&a->kernels, 0.5), long_ones = histogram_quantile(&a->kernels, 0.9);
-  double busy = (double)account_busy(a) / (double)(a->wall_ns > 0 ? a->wall_ns : 1);
+  double busy = state_share(a, STATE_COMPUTE, STATE_COMMUNICATION - 1);
+  if (busy < 0.5) return false; /* what the device waits for, or communicates, no batch fills */
   if (a->device < 0 || a->kernels.n < 100 || median > SHORT_NS || long_ones > 10 * SHORT_NS) return false;
   ret->share = busy;
   ret->bound_holds = "none: how much faster larger batches run per item depends on the model and the device";
@@ -21,8 +22,8 @@ const struct rule rule_small_kernels;
 const struct rule rule_small_kernels = {
     .name = "small_kernels",
     .summary = "kernels too short to fill the device: small batches",
-    .threshold =
-        "the median kernel is shorter than 10 us and nine in ten are shorter than 100 us: 10 us is TraceLens's mark of a short kernel",
+    .threshold = "the device computes for half of the window; the median kernel is shorter than 10 us and nine in ten are shorter than 100 "
+                 "us: 10 us is TraceLens's mark of a short kernel",
     .apply = apply,
     .found = {.title = "runs small kernels: the batch may be too small",
               .symptom = LAYER_ACCELERATOR,

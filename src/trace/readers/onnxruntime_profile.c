@@ -12,6 +12,7 @@ static const struct chrome_category categories[] = {{"Session", TRACE_ANNOTATION
 
 static void argument(struct trace_span *span, struct bytes key, struct bytes value) {
   if (bytes_equal(key, "op_name")) span->type = value;
+  else if (bytes_equal(key, "provider")) span->group = value;
   else if (bytes_equal(key, "stream")) span->stream = chrome_number(value, -1);
   else if (bytes_equal(key, "device")) span->device = chrome_number(value, -1);
   else if (bytes_equal(key, "correlation_id") || bytes_equal(key, "correlation")) span->correlation = (uint64_t)chrome_number(value, 0);
@@ -22,11 +23,24 @@ static bool ends_in(struct bytes text, const char *end) {
   return text.length > n && memcmp(text.ptr + text.length - n, end, n) == 0;
 }
 
+/* What such a provider's node takes is to hand its work over. */
+static bool is_of_device(struct bytes provider) {
+  static const char *const names[] = {"CUDA", "ROCM", "MIGraphX", "Tensorrt", "NvTensorRt", "Dml", "CANN"};
+  for (size_t i = 0; i < LYNX_COUNT(names); i++)
+    if (provider.length >= strlen(names[i]) && memcmp(provider.ptr, names[i], strlen(names[i])) == 0) return true;
+  return false;
+}
+
 static bool finish(struct trace_span *span, struct bytes category) {
   if (ends_in(span->name, "_fence_before") || ends_in(span->name, "_fence_after")) return false;
   if (bytes_equal(category, "Kernel") && span->device < 0) span->device = 0;
   if (bytes_equal(category, "Kernel") && span->stream < 0) span->stream = 0;
   if (ends_in(span->name, "_kernel_time")) span->name.length -= strlen("_kernel_time");
+  if (span->kind == TRACE_OPERATOR && is_of_device(span->group)) {
+    span->kind = TRACE_RUNTIME;
+    span->type = bytes_of("Launch");
+  }
+  span->group = (struct bytes){NULL, 0};
   return true;
 }
 
