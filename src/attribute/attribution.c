@@ -266,8 +266,9 @@ size_t attribution_causes(const struct attributed_trace *trace, struct attributi
       found[n_found++] = (struct attribution_cause){whole.state, true, (enum layer)l, divided[l]};
       whole.ns -= divided[l];
     }
-    if (divided != NULL) whole.layered = false;                         /* what is left is of no file, and of no words, that are known */
-    if ((i == STATE_OPERATOR || i == STATE_LAUNCH || i == STATE_SYNC) && a->device_unseen) whole.layered = false; /* it may wait for the device that was not recorded */
+    if (divided != NULL) whole.layered = false; /* what is left is of no file, and of no words, that are known */
+    if ((i == STATE_OPERATOR || i == STATE_LAUNCH || i == STATE_SYNC) && a->device_unseen)
+      whole.layered = false; /* it may wait for the device that was not recorded */
     if (whole.ns > 0) found[n_found++] = whole;
   }
   for (size_t i = 0; i < n_found; i++) {
