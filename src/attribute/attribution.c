@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/known_file.h"
 #include "base/side_by_side.h"
-#include "trace/known_file.h"
 
 static const double BUSY_SHARE = 0.85, IDLE_SHARE = 0.5;
 
@@ -116,7 +116,7 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
   size_t n = 0;
   enum lynx_status status = trace_source_head(input->source, head, &n, error);
   const struct trace_reader *reader = status == LYNX_OK ? trace_sniff(head, n) : NULL;
-  const char *known = status == LYNX_OK ? known_file_text(head, n) : NULL;
+  const char *known = status == LYNX_OK ? known_file_text(head, n, "attribute") : NULL;
   free(head);
   if (status != LYNX_OK) return status;
   if (reader == NULL) return fail_unknown(n, known, error);

@@ -6,11 +6,12 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "base/known_file.h"
 #include "executor/capture.h"
 #include "executor/layer_map.h"
 #include "executor/nvidia_smi.h"
 
-enum { FILE_MAX = 32 << 20, LINES_MAX = 20000 };
+enum { FILE_MAX = 32 << 20, LINES_MAX = 20000, HEAD_MAX = 1 << 16 };
 
 static void add(struct fact_list *list, enum layer layer, enum fact_status status, const char *key, const char *value, const char *source) {
   fact_add(list, &(struct fact){
@@ -264,6 +265,11 @@ static void import_mlperf(const json_t *root, struct fact_list *list) {
 enum lynx_status capture_import(const char *text, size_t length, struct fact_list *ret, struct lynx_error *error) {
   size_t blank = 0;
   while (blank < length && strchr(" \t\r\n", text[blank]) != NULL && text[blank] != 0) blank++;
+  const char *something = known_file_text(text, length < HEAD_MAX ? length : HEAD_MAX, "diff");
+  bool environment = memmem(text, length, "PyTorch version", 15) != NULL,
+       ours = environment || memmem(text, length, "\"lynx_capture\"", 14) != NULL ||
+              memmem(text, length, "accelerators_per_node", 21) != NULL || memmem(text, length, "nvidia_smi_log", 14) != NULL;
+  if (!ours && something != NULL) return lynx_fail(error, LYNX_INPUT, "it is %s", something);
   if (length > blank && text[blank] == '{') {
     json_t *root = json_parse(text, length, FILE_MAX, error);
     if (root == NULL) return error != NULL && error->status != LYNX_OK ? error->status : LYNX_INPUT;
@@ -279,7 +285,7 @@ enum lynx_status capture_import(const char *text, size_t length, struct fact_lis
     fact_sort(ret);
     return status;
   }
-  if (memmem(text, length, "PyTorch version", 15) == NULL)
+  if (!environment)
     return lynx_fail(error, LYNX_INPUT,
                      "not an executor: accepted are lynxbench captures and bundles, the text of PyTorch's collect_env, what `nvidia-smi -q "
                      "-x` prints, and "

@@ -275,6 +275,47 @@ static void put_losses(struct buffer *out, const struct attributed_trace *t) {
       (void)buffer_printf(out, "- %lld %s\n", (long long)t->timeline.lost[i], trace_loss_text((enum trace_loss)i));
 }
 
+/* What is to be known of the device's spans. */
+static void put_device_notes(struct buffer *out, const struct attribution *attribution, const struct attributed_trace *t) {
+  const struct account *a = &t->account;
+  const struct timeline *line = &t->timeline;
+  static const char *const policies[] = {[ORPHANS_APART] = "they count by what they are, but bound no window",
+                                         [ORPHANS_DROP] = "they are left out",
+                                         [ORPHANS_KEEP] = "they count like any other"};
+  if (line->n_orphans > 0 && line->has_calls)
+    (void)buffer_printf(out, "- %lld of %lld device spans were launched before the trace began: %s (--orphans)\n",
+                        (long long)line->n_orphans, (long long)line->n_device, policies[attribution->options.orphans]);
+  if (line->n_orphans > 0 && !line->has_calls)
+    (void)buffer_text(out, "- the trace holds no calls of the runtime: why the device waited cannot be told\n");
+  if (a->earlier_ns > 0)
+    (void)buffer_printf(out, "- for %.1f %% of the window the device does nothing but such work: why it was launched is not in the trace\n",
+                        100 * (double)a->earlier_ns / (double)a->wall_ns);
+  if (line->n_clipped > 0)
+    (void)buffer_printf(out, "- %lld device span%s said to run beyond many later ones of the same stream: cut where the next begins\n",
+                        (long long)line->n_clipped, line->n_clipped == 1 ? " is" : "s are");
+  if (line->n_unlinked > 0) (void)buffer_printf(out, "- %lld device spans name no call that launched them\n", (long long)line->n_unlinked);
+  if (line->n_early > 0)
+    (void)buffer_printf(out, "- %lld device spans begin before their launch call does: the two clocks differ\n", (long long)line->n_early);
+  int64_t n_overlapping = 0;
+  for (size_t i = 0; i < a->n_streams; i++) n_overlapping += a->streams[i].n_overlapping;
+  if (n_overlapping > 0)
+    (void)buffer_printf(out, "- %lld device spans begin before the one before them on their stream ends: their union counts\n",
+                        (long long)n_overlapping);
+  if (line->n_graph_launches > 0)
+    (void)buffer_printf(out, "- %lld calls launched %lld device spans together (graphs)\n", (long long)line->n_graph_launches,
+                        (long long)line->n_graph_spans);
+  (void)buffer_printf(out, "- latency of taking up work: up to %.2f us, %s\n", (double)a->threshold_ns / 1e3,
+                      a->threshold_measured ? "twice the ninth decile of this device's own back-to-back gaps"
+                                            : "declared, not measured (--back-to-back)");
+  int64_t deep = 0;
+  for (int i = 2; i < DEPTH_BINS; i++) deep += a->depth_ns[i];
+  (void)buffer_printf(out,
+                      "- launch queue: empty %.1f %% of the window, two or more deep %.1f %%; from the end of a call to the start on the "
+                      "device: median %.1f us\n",
+                      100 * (double)a->depth_ns[0] / (double)a->wall_ns, 100 * (double)deep / (double)a->wall_ns,
+                      (double)histogram_quantile(&a->delays, 0.5) / 1e3);
+}
+
 void attribution_notes(const struct attribution *attribution, const struct attributed_trace *t, struct buffer *out) {
   const struct account *a = &t->account;
   const struct timeline *line = &t->timeline;
@@ -296,46 +337,7 @@ void attribution_notes(const struct attribution *attribution, const struct attri
     (void)buffer_printf(out, "- the first %s take%s more than three times those behind: the window is without %s\n",
                         line->n_cold_steps == 1 ? "step" : "steps", line->n_cold_steps == 1 ? "s" : "",
                         line->n_cold_steps == 1 ? "it" : "them");
-  if (a->device >= 0) {
-    static const char *const policies[] = {[ORPHANS_APART] = "they count by what they are, but bound no window",
-                                           [ORPHANS_DROP] = "they are left out",
-                                           [ORPHANS_KEEP] = "they count like any other"};
-    if (line->n_orphans > 0 && line->has_calls)
-      (void)buffer_printf(out, "- %lld of %lld device spans were launched before the trace began: %s (--orphans)\n",
-                          (long long)line->n_orphans, (long long)line->n_device, policies[attribution->options.orphans]);
-    if (line->n_orphans > 0 && !line->has_calls)
-      (void)buffer_text(out, "- the trace holds no calls of the runtime: why the device waited cannot be told\n");
-    if (a->earlier_ns > 0)
-      (void)buffer_printf(out,
-                          "- for %.1f %% of the window the device does nothing but such work: why it was launched is not in the trace\n",
-                          100 * (double)a->earlier_ns / (double)a->wall_ns);
-    if (line->n_clipped > 0)
-      (void)buffer_printf(out, "- %lld device span%s said to run beyond many later ones of the same stream: cut where the next begins\n",
-                          (long long)line->n_clipped, line->n_clipped == 1 ? " is" : "s are");
-    if (line->n_unlinked > 0)
-      (void)buffer_printf(out, "- %lld device spans name no call that launched them\n", (long long)line->n_unlinked);
-    if (line->n_early > 0)
-      (void)buffer_printf(out, "- %lld device spans begin before their launch call does: the two clocks differ\n",
-                          (long long)line->n_early);
-    int64_t n_overlapping = 0;
-    for (size_t i = 0; i < a->n_streams; i++) n_overlapping += a->streams[i].n_overlapping;
-    if (n_overlapping > 0)
-      (void)buffer_printf(out, "- %lld device spans begin before the one before them on their stream ends: their union counts\n",
-                          (long long)n_overlapping);
-    if (line->n_graph_launches > 0)
-      (void)buffer_printf(out, "- %lld calls launched %lld device spans together (graphs)\n", (long long)line->n_graph_launches,
-                          (long long)line->n_graph_spans);
-    (void)buffer_printf(out, "- latency of taking up work: up to %.2f us, %s\n", (double)a->threshold_ns / 1e3,
-                        a->threshold_measured ? "twice the ninth decile of this device's own back-to-back gaps"
-                                              : "declared, not measured (--back-to-back)");
-    int64_t deep = 0;
-    for (int i = 2; i < DEPTH_BINS; i++) deep += a->depth_ns[i];
-    (void)buffer_printf(out,
-                        "- launch queue: empty %.1f %% of the window, two or more deep %.1f %%; from the end of a call to the start on the "
-                        "device: median %.1f us\n",
-                        100 * (double)a->depth_ns[0] / (double)a->wall_ns, 100 * (double)deep / (double)a->wall_ns,
-                        (double)histogram_quantile(&a->delays, 0.5) / 1e3);
-  }
+  if (a->device >= 0) put_device_notes(out, attribution, t);
   if (t->host.cut)
     (void)buffer_text(out, "- so many ranges lie in each other that functions are named for the beginning of the window alone\n");
   (void)buffer_printf(out, "- %.1f %% of the computing time is of no known class (rules %d, %.12s)\n", 100 * unclassified,

@@ -1,7 +1,10 @@
 /* Which tool's reader takes the files of an import, and what is made of what it read. */
 #include <string.h>
 
+#include "base/known_file.h"
 #include "result/import_result.h"
+
+enum { HEAD_MAX = 1 << 16 };
 
 static const struct importer *find_importer(const struct import_file *file, const char *name, struct lynx_error *error) {
   struct arena arena = {0};
@@ -13,7 +16,9 @@ static const struct importer *find_importer(const struct import_file *file, cons
     }
     known = arena_printf(&arena, "%s%s%s (%s)", known, i > 0 ? "; " : "", importers[i]->name, importers[i]->files);
   }
+  const char *something = known_file_text(file->text, file->length < HEAD_MAX ? file->length : HEAD_MAX, "import");
   if (name != NULL) (void)lynx_fail(error, LYNX_INPUT, "found the format '%.40s'; accepted: %s", name, known);
+  else if (something != NULL) (void)lynx_fail(error, LYNX_INPUT, "it is %s", something);
   else (void)lynx_fail(error, LYNX_INPUT, "no file of a tool that is known; accepted: %s", known);
   arena_release(&arena);
   return NULL;

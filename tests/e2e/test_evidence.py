@@ -205,6 +205,29 @@ def test_a_file_that_is_something_else_is_called_by_its_name(tmp_path, content, 
         assert r.returncode == 2 and said in r.stderr and name in r.stderr, r.stderr
 
 
+@pytest.mark.parametrize(
+    "content, command",
+    [
+        ('{"traceEvents": []}', "attribute"),
+        ('{"data": [{"spans": [{"operationName": "GET", "spanID": "1"}]}]}', "attribute"),
+        ('{"request_throughput": 1, "total_output_tokens": 2}', "import"),
+        ("Collecting environment information...\nPyTorch version: 2.7.0\nOS: Debian\n", "diff"),
+    ],
+)
+def test_a_file_for_another_command_says_which(tmp_path, content, command):
+    path = tmp_path / "f"
+    path.write_text(content)
+    asked = {
+        "attribute": ("attribute", path),
+        "import": ("import", path, "--out", tmp_path / "o.lynx"),
+        "diff": ("diff", path, path),
+    }
+    for words in [w for c, w in asked.items() if c != command]:
+        r = lynx(*words)
+        assert r.returncode == 2 and f"`lynxbench {command}` reads it" in r.stderr, (words, r.stderr)
+    assert f"`lynxbench {command}`" not in lynx(*asked[command]).stderr
+
+
 def test_one_trace_of_jaeger_is_enough(tmp_path):
     one = {
         "traceID": "a",

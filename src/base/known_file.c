@@ -1,0 +1,67 @@
+#include "base/known_file.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+
+/* The first row of which all marks are found, within the first `within` bytes (0: anywhere in the head). */
+static const struct known_file {
+  const char *marks[3];
+  size_t within;
+  const char *text;
+  const char *taken_by; /* the command that takes it; NULL: none */
+} files[] = {
+    {{"version https://git-lfs.github.com/spec/"}, 64, "a git-lfs pointer, not the file itself: `git lfs pull` fetches it", NULL},
+    {{"<!doctype html"}, 512, "a page of HTML, such as a login or an error: fetch the file itself again", NULL},
+    {{"<!DOCTYPE html"}, 512, "a page of HTML, such as a login or an error: fetch the file itself again", NULL},
+    {{"<html"}, 512, "a page of HTML, such as a login or an error: fetch the file itself again", NULL},
+    {{"<?xml", "<Error>"}, 512, "an error message of an object store: fetch the file itself again", NULL},
+    {{"rocprofiler-sdk-tool"},
+     0,
+     "JSON of rocprofv3, which is not read. Accepted from AMD's devices: PyTorch's own profiler (Kineto), which records them",
+     NULL},
+    {{"\"schema\"", "Chakra"},
+     0,
+     "an execution trace of Chakra: it has no times of a device. Accepted: the Kineto trace of the same run",
+     NULL},
+    {{"\"schema\"", "\"nodes\"", "\"ctrl_deps\""},
+     0,
+     "an execution trace of PyTorch's observer (Chakra): it has no times of a device. Accepted: the Kineto trace of the same run",
+     NULL},
+    {{"PERFILE2"}, 16, "what `perf record` wrote. Accepted: what `perf script` prints of it (`perf script > stacks.txt`)", NULL},
+    {{":::MLLOG"}, 0, "a log of MLPerf LoadGen: `lynxbench import` reads it, with the other file of that run", "import"},
+    {{"Collecting environment information"}, 4096, "what collect_env of PyTorch or vLLM printed: `lynxbench diff` reads it", "diff"},
+    {{"PyTorch version:", "OS:"}, 0, "what collect_env of PyTorch or vLLM printed: `lynxbench diff` reads it", "diff"},
+    {{"\"benchmarks\"", "\"guidellm"}, 0, "a result of GuideLLM: `lynxbench import` reads it", "import"},
+    {{"\"request_throughput\""}, 0, "a result of a benchmark of vLLM or SGLang: `lynxbench import` reads it", "import"},
+    {{"\"input_config\"", "\"request_latency\""}, 0, "a result of AIPerf or GenAI-Perf: `lynxbench import` reads it", "import"},
+    {{"lynxbench:", "executor:"}, 4096, "a contract of lynxbench: `lynxbench run` takes it", "run"},
+    {{"SQLite format 3", "lynx"}, 0, "a bundle of lynxbench: `lynxbench show` reads it", "show"},
+    {{"SQLite format 3"}, 16, "a database of SQLite; an export of Nsight Systems is a trace: `lynxbench attribute` reads it", "attribute"},
+    {{"\"lynx_capture\""}, 0, "a capture of lynxbench: `lynxbench diff` reads it", "diff"},
+    {{"\"traceEvents\""}, 0, "a trace: `lynxbench attribute` reads it", "attribute"},
+    {{"\"resourceSpans\""}, 0, "a trace of requests (OpenTelemetry): `lynxbench attribute` reads it", "attribute"},
+    {{"\"operationName\"", "\"spanID\""}, 0, "a trace of requests (Jaeger): `lynxbench attribute` reads it", "attribute"},
+    {{"\037\213"}, 2, "packed with gzip: `gunzip` unpacks it", "attribute"},
+    {{"PK\003\004"}, 4, "a ZIP archive: unpack it, and give the file in it", NULL},
+    {{"\x28\xb5\x2f\xfd"}, 4, "compressed with zstd: `zstd -d` unpacks it. Accepted as it is: gzip", NULL},
+    {{"BZh"}, 3, "compressed with bzip2: `bunzip2` unpacks it. Accepted as it is: gzip", NULL},
+    {{"\xfd"
+      "7zXZ"},
+     5,
+     "compressed with xz: `unxz` unpacks it. Accepted as it is: gzip",
+     NULL},
+    {{"\177ELF"}, 4, "a program", NULL},
+};
+
+const char *known_file_text(const char *head, size_t length, const char *command) {
+  for (size_t i = 0; i < LYNX_COUNT(files); i++) {
+    const struct known_file *f = &files[i];
+    size_t within = f->within > 0 && f->within < length ? f->within : length;
+    bool all = f->taken_by == NULL || strcmp(f->taken_by, command) != 0;
+    for (size_t k = 0; k < LYNX_COUNT(f->marks) && f->marks[k] != NULL; k++)
+      all = all && memmem(head, within, f->marks[k], strlen(f->marks[k])) != NULL;
+    if (all) return f->text;
+  }
+  return NULL;
+}
