@@ -133,7 +133,8 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
 
 NOT_WRITTEN = {
     "cut": (open(f"{SMI}/tesla-t4.xml").read()[:5000], "not whole"),
-    "other": ("<html></html>", "not what `nvidia-smi"),
+    "other": ("<something></something>", "not what `nvidia-smi"),
+    "page": ("<html></html>", "a page of HTML"),
     "none": ("<nvidia_smi_log><attached_gpus>0</attached_gpus></nvidia_smi_log>", "saw no GPU"),
     "bomb": (BOMB + "<nvidia_smi_log><gpu><uuid>&b;</uuid></gpu></nvidia_smi_log>", ""),
 }
