@@ -249,7 +249,11 @@ static void secrets(void) {
   CHECK(layer_of_library("libcudart.so.12", &layer) && layer == LAYER_RUNTIME);
   CHECK(layer_of_library("libc.so.6", &layer) && layer == LAYER_SYSTEM);
   CHECK(layer_of_library("libtorch_cpu.so", &layer) && layer == LAYER_FRAMEWORK);
-  CHECK(!layer_of_library("libours.so.1", &layer)); /* nobody's by default */
+  CHECK(!layer_of_library("libours.so.1", &layer));                                              /* nobody's by default */
+  CHECK(layer_of_library("libscipy_openblas64_-ff651d7f.so", &layer) && layer == LAYER_RUNTIME); /* as NumPy's wheel has it */
+  CHECK(layer_of_library("libopenblas64_p-r0-0cf96a72.3.23.dev.so", &layer) && layer == LAYER_RUNTIME);
+  CHECK(library_serves_its_caller("libcrypto.so.3") && library_serves_its_caller("libz-eb09ad1d.so.1.2.3"));
+  CHECK(!library_serves_its_caller("libssl.so.3") && !library_serves_its_caller("libscipy_openblas64_-ff651d7f.so"));
 }
 
 int main(void) {
