@@ -85,6 +85,16 @@ static enum lynx_status check_seen(struct ledger_file *file, struct buffer *ret_
   return seen_check(file->ledger, file->real, folder, ret_note, error);
 }
 
+void ledger_file_trust(struct ledger_file *file) {
+  char folder[4096];
+  if (state_path("ledgers", folder, sizeof folder)) seen_trust_checked(file->ledger, folder);
+}
+
+void ledger_file_checked(struct ledger_file *file, uint64_t size) {
+  char folder[4096];
+  if (state_path("ledgers", folder, sizeof folder)) seen_remember_checked(file->ledger, folder, size);
+}
+
 bool ledger_file_seen(struct ledger_file *file, struct buffer *ret_note) {
   struct lynx_error error = {0};
   return check_seen(file, ret_note, &error) == LYNX_OK || tell(file->address, &error);

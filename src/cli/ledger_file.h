@@ -27,6 +27,9 @@ const char *ledger_file_address(const char *option);
 int ledger_file_code(const struct ledger_file *file);
 /* Holds it against what was seen again, strictly, and gives the checkpoint that holds. False: reported. */
 bool ledger_file_seen(struct ledger_file *file, struct buffer *ret_note);
+/* What was checked of it before, from here, is not checked again (seen.h); every entry up to that size was checked. */
+void ledger_file_trust(struct ledger_file *file);
+void ledger_file_checked(struct ledger_file *file, uint64_t size);
 enum ledger_use {
   LEDGER_READS, /* nothing is changed, in the ledger and beside it */
   LEDGER_KEEPS, /* what needs no key of the log: cosignatures, files of a copy */

@@ -46,8 +46,9 @@ struct live_site {
   struct kept *kept;
   size_t n_kept, bytes, n_makers;
   uint64_t n_uses;
-  uint64_t n_shown;  /* entries of the board when all of it was judged last: what is kept of fewer is old */
-  char waiting[200]; /* what it waits for; "": pages can be given */
+  uint64_t n_shown;   /* entries of the board when all of it was judged last: what is kept of fewer is old */
+  uint64_t n_checked; /* entries of which it is remembered that they were checked */
+  char waiting[200];  /* what it waits for; "": pages can be given */
 
   pthread_t follower;
   pthread_cond_t stopping;
@@ -245,6 +246,16 @@ static void show_all(struct live_site *s) {
   (void)pthread_mutex_unlock(&s->lock);
 }
 
+/* Every entry that the board took was checked: the next start checks what is new. Not after each one: the tree's root costs reading. */
+static void remember_checked(struct live_site *s) {
+  enum { NEW_LEAST = 1000 };
+  if (s->board.n_entries < s->n_checked + NEW_LEAST) return;
+  (void)pthread_mutex_lock(&s->lock);
+  ledger_file_checked(&s->file, s->board.n_entries);
+  s->n_checked = s->board.n_entries;
+  (void)pthread_mutex_unlock(&s->lock);
+}
+
 static void *follow(void *context) {
   struct live_site *s = context;
   uint64_t n_judged = UINT64_MAX;
@@ -264,6 +275,7 @@ static void *follow(void *context) {
       judge_all(s, first);
       n_judged = s->board.n_entries;
       show_all(s);
+      remember_checked(s);
       spent = clock_now(&clock_system) - begun;
     }
     if (site_now_look(&s->now, &s->lock)) forget_home(s);
@@ -436,6 +448,7 @@ struct live_site *live_site_open(const char *ledger, int *ret_code) {
   (void)pthread_mutex_init(&s->kept_lock, NULL);
   (void)pthread_cond_init(&s->stopping, NULL);
   s->kept = xalloc(KEPT_MAX, sizeof *s->kept);
+  ledger_file_trust(&s->file);
   s->board.address = s->address;
   s->pages = (struct pages){.board = &s->board, .ledger = s->file.ledger, .view = view, .context = s};
   (void)snprintf(s->waiting, sizeof s->waiting, "Reading the ledger.");

@@ -33,6 +33,10 @@ enum lynx_status ledger_create(const char *address, const struct ledger_start *s
 /* log_key NULL: nothing is added. */
 enum lynx_status ledger_open(const char *address, enum store_access access, const struct signing_key *log_key, struct ledger **ret,
                              struct lynx_error *error) LYNX_MUST_CHECK;
+/* Every entry of the tree of that size and root was checked before, from here: signatures of those that the ledger still holds are not
+ * checked again; that they are the same bytes, and in the signed tree, is. False: the ledger does not continue that tree, and all is
+ * checked. */
+bool ledger_trust(struct ledger *ledger, uint64_t size, const uint8_t root[DIGEST_BYTES]);
 /* After somebody else wrote to it. */
 enum lynx_status ledger_refresh(struct ledger *ledger, struct lynx_error *error) LYNX_MUST_CHECK;
 void ledger_close(struct ledger *ledger); /* accepts NULL */

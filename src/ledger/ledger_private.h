@@ -19,6 +19,11 @@ struct ledger {
   size_t n_history;
   struct merkle_edge edge; /* of the newest checkpoint that was looked at */
   bool has_edge;
+  struct {
+    uint64_t size;
+    uint8_t root[DIGEST_BYTES];
+    bool holds;        /* the newest tree continues it */
+  } trusted;           /* a tree whose every entry's signature was checked before, from here */
   ledger_allow *allow; /* NULL: nobody is asked */
   void *allow_context;
   uint8_t checked[DIGEST_BYTES]; /* of the newest note whose signature was checked, and the key: it is not checked again */

@@ -137,3 +137,32 @@ enum lynx_status seen_check(struct ledger *ledger, const char *address, const ch
   buffer_release(&now);
   return status;
 }
+
+/* --- what was checked --- */
+
+void seen_remember_checked(struct ledger *ledger, const char *folder, uint64_t size) {
+  const struct merkle_source source = ledger_tree(ledger);
+  struct lynx_error unread = {0};
+  struct buffer text;
+  uint8_t root[DIGEST_BYTES];
+  char path[4096], hex[DIGEST_HEX];
+  if (size == 0 || merkle_root(&source, size, root, &unread) != LYNX_OK) return;
+  buffer_init(&text, NOTE_MAX);
+  if (buffer_printf(&text, "checked by lynxbench %s\n%" PRIu64 "\n%s\n", LYNX_VERSION, size, digest_hex(root, hex)))
+    (void)remember(seen_path(ledger, folder, "checked", path, sizeof path), &text, &unread);
+  buffer_release(&text);
+}
+
+void seen_trust_checked(struct ledger *ledger, const char *folder) {
+  const struct root root = {""};
+  struct buffer text;
+  char path[4096], version[64], hex[DIGEST_HEX];
+  uint64_t size = 0;
+  uint8_t digest[DIGEST_BYTES];
+  buffer_init(&text, NOTE_MAX);
+  bool good = root_read(&root, seen_path(ledger, folder, "checked", path, sizeof path), &text, NULL) == LYNX_OK && text.data != NULL &&
+              sscanf(text.data, "checked by lynxbench %63s\n%20" SCNu64 "\n%64s\n", version, &size, hex) == 3 &&
+              strcmp(version, LYNX_VERSION) == 0 && strlen(hex) == DIGEST_HEX - 1 && hex_decode(hex, digest, DIGEST_BYTES);
+  if (good) (void)ledger_trust(ledger, size, digest);
+  buffer_release(&text);
+}

@@ -12,6 +12,10 @@
  */
 enum lynx_status seen_check(struct ledger *ledger, const char *address, const char *folder, struct buffer *ret_note,
                             struct lynx_error *error) LYNX_MUST_CHECK;
+/* Of which tree every entry was checked from here, by this version: remembered, so that a later start checks what is new alone
+ * (ledger_trust). What cannot be remembered, or is damaged, is checked again. */
+void seen_remember_checked(struct ledger *ledger, const char *folder, uint64_t size);
+void seen_trust_checked(struct ledger *ledger, const char *folder);
 /* The path of a file in that folder which is this ledger's by its log key. */
 char *seen_path(const struct ledger *ledger, const char *folder, const char *ending, char *path, size_t size);
 /* A ledger was begun at that address on purpose: what stood there before is forgotten. */

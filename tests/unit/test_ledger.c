@@ -627,6 +627,36 @@ static void check_many(void) {
   ledger_close(l);
 }
 
+/* What was checked before is read without its signatures: as that tree has it, and not otherwise. */
+static void check_trust(void) {
+  struct lynx_error error = {0};
+  struct counting counting = {0};
+  uint8_t root[DIGEST_BYTES], other[DIGEST_BYTES] = {1};
+  begin();
+  struct ledger *l = opened(log_key), *again = NULL;
+  add_findings(l, 0, 150);
+  const struct merkle_source source = ledger_tree(l);
+  CHECK_INT(merkle_root(&source, 100, root, &error), LYNX_OK);
+  CHECK(!ledger_trust(l, 100, other)); /* another tree: all is checked */
+  CHECK(!ledger_trust(l, 100000, root));
+  CHECK(ledger_trust(l, 100, root));
+  seen_remember_checked(l, seen_folder, 151);
+  add_findings(l, 150, 20);
+  CHECK_INT(ledger_each_entry(l, 0, count_entry, &counting, &error), LYNX_OK); /* it still holds, of a tree that goes on */
+  CHECK_INT(counting.n, 171);
+  ledger_close(l);
+  again = opened(NULL);
+  seen_trust_checked(again, seen_folder);
+  CHECK_INT(read_at(again, 50), LYNX_OK);
+  ledger_close(again);
+  forge(20, 60); /* another signed entry in its place, with its hash */
+  again = opened(NULL);
+  seen_trust_checked(again, seen_folder);
+  CHECK(read_at(again, 60) != LYNX_OK);
+  CHECK(ledger_each_entry(again, 0, count_entry, &counting, &error) != LYNX_OK);
+  ledger_close(again);
+}
+
 /* Several entries at once, of which a later one speaks of an earlier: taken together, or not at all. */
 static void check_batch(void) {
   struct ledger *l = NULL;
@@ -750,6 +780,7 @@ int main(void) {
   check_many();
   check_refused_again();
   check_tile_read_again();
+  check_trust();
   remove_all();
   (void)rmdir(folder);
   signing_key_release(ml);
