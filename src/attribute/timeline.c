@@ -358,18 +358,19 @@ static int by_duration(const void *a, const void *b) {
 
 /* What is made ready in the first steps is no part of the others. */
 static void mark_cold_steps(struct timeline *t) {
-  enum { STEPS_MAX = 4096, TIMES_MORE = 3 };
-  struct span **steps = xalloc(STEPS_MAX, sizeof *steps);
+  enum { STEPS_MAX = 4096, TIMES_MORE = 3, MORE_LEAST_NS = 1000000 };
+  size_t *steps = xalloc(STEPS_MAX, sizeof *steps);
   int64_t *behind = xalloc(STEPS_MAX, sizeof *behind);
   size_t n = 0;
   for (size_t i = 0; i < t->n_spans && n < STEPS_MAX; i++)
-    if (t->names[t->spans[i].name].work == WORK_STEP && !t->tracks[t->spans[i].track].on_device) steps[n++] = &t->spans[i];
+    if (t->names[t->spans[i].name].work == WORK_STEP && !t->tracks[t->spans[i].track].on_device) steps[n++] = i;
   for (size_t i = 0; i + 1 < n && i < (n + 1) / 2; i++) {
     size_t left = n - i - 1;
-    for (size_t k = 0; k < left; k++) behind[k] = steps[i + 1 + k]->duration_ns;
+    for (size_t k = 0; k < left; k++) behind[k] = t->spans[steps[i + 1 + k]].duration_ns;
     qsort(behind, left, sizeof *behind, by_duration);
-    if (steps[i]->duration_ns / TIMES_MORE <= behind[left / 2]) break;
-    steps[i]->flags |= SPAN_COLD;
+    int64_t own_ns = t->spans[steps[i]].duration_ns, usual_ns = behind[left / 2];
+    if (own_ns / TIMES_MORE <= usual_ns || own_ns - usual_ns < MORE_LEAST_NS) break;
+    t->spans[steps[i]].flags |= SPAN_COLD;
     t->n_cold_steps++;
   }
   free(steps);
