@@ -58,6 +58,7 @@ void device_places_tell(struct device_places *p, struct bytes what, int64_t proc
   bool of_thread = bytes_equal(what, "thread_name"), labels = bytes_equal(what, "process_labels");
   if (!of_thread && !labels && !bytes_equal(what, "process_name")) return;
   struct place *place = place_of(p, process, of_thread ? thread : -1);
+  p->last.known = false;
   if (place == NULL) return;
   if (labels) copy_words(place->labels, sizeof place->labels, name);
   else copy_words(place->name, sizeof place->name, name);
@@ -71,7 +72,7 @@ void device_places_tell(struct device_places *p, struct bytes what, int64_t proc
   }
 }
 
-enum place_kind device_places_find(const struct device_places *p, int64_t process, int64_t thread, int64_t *ret_device) {
+static enum place_kind find(const struct device_places *p, int64_t process, int64_t thread, int64_t *ret_device) {
   const struct place *whole = NULL, *own = NULL;
   for (size_t i = 0; i < p->n; i++) {
     if (p->at[i].process != process) continue;
@@ -82,6 +83,17 @@ enum place_kind device_places_find(const struct device_places *p, int64_t proces
   for (size_t i = 0; whole != NULL && i < LYNX_COUNT(rows); i++)
     if (begins(whole->name, rows[i].process) && begins(own != NULL ? own->name : "", rows[i].thread)) return rows[i].kind;
   return PLACE_UNKNOWN;
+}
+
+enum place_kind device_places_find(struct device_places *p, int64_t process, int64_t thread, int64_t *ret_device) {
+  if (!p->last.known || p->last.process != process || p->last.thread != thread) {
+    p->last.process = process;
+    p->last.thread = thread;
+    p->last.kind = find(p, process, thread, &p->last.device);
+    p->last.known = true;
+  }
+  *ret_device = p->last.device;
+  return p->last.kind;
 }
 
 enum trace_kind device_work_kind(struct bytes name) {

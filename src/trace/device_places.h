@@ -24,11 +24,16 @@ struct device_places {
   } at[PLACES_MAX];
   size_t n;
   int64_t n_devices[2]; /* by what a device is called: its work, its collectives */
+  struct {
+    bool known;
+    int64_t process, thread, device;
+    enum place_kind kind;
+  } last; /* events of one thread come together */
 };
 
 /* what: "process_name", "process_labels", "thread_name". */
 void device_places_tell(struct device_places *places, struct bytes what, int64_t process, int64_t thread, struct bytes name);
-enum place_kind device_places_find(const struct device_places *places, int64_t process, int64_t thread, int64_t *ret_device);
+enum place_kind device_places_find(struct device_places *places, int64_t process, int64_t thread, int64_t *ret_device);
 
 /* What work of such a name is: a kernel, a copy, a set, or a stream's wait (TRACE_SYNC). */
 enum trace_kind device_work_kind(struct bytes name);
