@@ -8,22 +8,20 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/process_sockets.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
+#include "telemetry/socket_diag.h"
 
-enum { SOCKETS_MAX = 4096, ENDS_MAX = 4096, ANSWERS_MAX = 1024, ESTABLISHED = 1, LISTENS = 10, STANDARD_STREAMS = 3 };
+enum { SOCKETS_MAX = 4096, ENDS_MAX = 4096, ESTABLISHED = 1, LISTENS = 10, STANDARD_STREAMS = 3 };
 #define EVERY_NS INT64_C(2000000000)
 
 /* One end of a connection of theirs. */
@@ -108,7 +106,8 @@ static bool is_local(const struct inet_diag_msg *m) {
   return is_loopback(m) || memcmp(m->id.idiag_src, m->id.idiag_dst, m->idiag_family == AF_INET ? 4 : 16) == 0;
 }
 
-static void take_connection(struct peers *p, const char *bytes, size_t n) {
+static void take_connection(void *context, const char *bytes, size_t n) {
+  struct peers *p = context;
   struct inet_diag_msg m;
   if (n < sizeof m) return;
   (void)memcpy(&m, bytes, sizeof m);
@@ -117,7 +116,8 @@ static void take_connection(struct peers *p, const char *bytes, size_t n) {
       .port = ntohs(m.id.idiag_sport), .peer_port = ntohs(m.id.idiag_dport), .listens = m.idiag_state == LISTENS, .is_local = is_local(&m)};
 }
 
-static void take_stream(struct peers *p, const char *bytes, size_t n) {
+static void take_stream(void *context, const char *bytes, size_t n) {
+  struct peers *p = context;
   struct unix_diag_msg m;
   if (n < sizeof m) return;
   (void)memcpy(&m, bytes, sizeof m);
@@ -133,58 +133,6 @@ static void take_stream(struct peers *p, const char *bytes, size_t n) {
     }
     at += RTA_ALIGN(head.rta_len);
   }
-}
-
-/* --- netlink --- */
-
-typedef void take_message(struct peers *p, const char *bytes, size_t n);
-
-/* true: more comes. */
-static bool take_answer(struct peers *p, const char *bytes, size_t n, take_message *take, bool *ret_whole) {
-  for (size_t at = 0; at + sizeof(struct nlmsghdr) <= n;) {
-    struct nlmsghdr head;
-    (void)memcpy(&head, bytes + at, sizeof head);
-    *ret_whole = head.nlmsg_type == NLMSG_DONE;
-    if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR || head.nlmsg_len < NLMSG_HDRLEN || head.nlmsg_len > n - at)
-      return false;
-    take(p, bytes + at + NLMSG_HDRLEN, head.nlmsg_len - NLMSG_HDRLEN);
-    at += NLMSG_ALIGN(head.nlmsg_len);
-  }
-  return true;
-}
-
-/* Was all told? */
-static bool ask(struct peers *p, const void *question, size_t n, take_message *take) {
-  static const struct timeval patience = {.tv_usec = 100000};
-  char bytes[16384];
-  bool whole = false;
-  int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (fd < 0) return false;
-  bool asked = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 && send(fd, question, n, 0) == (ssize_t)n;
-  for (int i = 0; asked && i < ANSWERS_MAX; i++) {
-    ssize_t got = recv(fd, bytes, sizeof bytes, 0);
-    if (got <= 0 || !take_answer(p, bytes, (size_t)got, take, &whole)) break;
-  }
-  (void)close(fd); /* only read */
-  return whole;
-}
-
-static bool ask_connections(struct peers *p, unsigned char family) {
-  const struct {
-    struct nlmsghdr head;
-    struct inet_diag_req_v2 question;
-  } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-               .question = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = 1U << LISTENS | 1U << ESTABLISHED}};
-  return ask(p, &message, sizeof message, take_connection);
-}
-
-static bool ask_streams(struct peers *p) {
-  const struct {
-    struct nlmsghdr head;
-    struct unix_diag_req question;
-  } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-               .question = {.sdiag_family = AF_UNIX, .udiag_states = 1U << ESTABLISHED, .udiag_show = UDIAG_SHOW_PEER}};
-  return ask(p, &message, sizeof message, take_stream);
 }
 
 /* --- samples --- */
@@ -204,8 +152,10 @@ static void peers_sample(void *state, int64_t now_ns, const struct sampler_sink 
   if (p->pid <= 0 || (p->last_ns != 0 && now_ns - p->last_ns < EVERY_NS)) return;
   p->last_ns = now_ns;
   p->n_ends = p->n_streams = 0;
-  if (!read_sockets(p) || !ask_connections(p, AF_INET) || !ask_connections(p, AF_INET6) || !ask_streams(p)) return;
-  if (p->n_ends == ENDS_MAX) return;
+  static const unsigned states = 1U << LISTENS | 1U << ESTABLISHED;
+  bool told = read_sockets(p) && socket_diag_connections(AF_INET, states, take_connection, p) &&
+              socket_diag_connections(AF_INET6, states, take_connection, p) && socket_diag_streams(take_stream, p);
+  if (!told || p->n_ends == ENDS_MAX) return;
   size_t n = p->n_streams;
   for (size_t i = 0; i < p->n_ends; i++) n += leads_away(p, &p->ends[i]);
   sink->value(sink->context, "server.local_peers", (double)n);

@@ -5,23 +5,19 @@
  * Source   /proc/PID/fd, netlink's sock_diag (a listening socket's receive queue), /proc/PID/net/netstat
  * Limits   dropped: of all listening sockets in that network namespace. accept_queue: where that is this process's own namespace */
 #include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/process_sockets.h"
 #include "telemetry/kernel_counter.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
+#include "telemetry/socket_diag.h"
 
-enum { SOCKETS_MAX = 4096, ANSWERS_MAX = 256, LISTENS = 10 /* TCP_LISTEN */ };
+enum { SOCKETS_MAX = 4096, LISTENS = 10 /* TCP_LISTEN */ };
 
 struct sockets {
   const struct root *root;
@@ -31,9 +27,13 @@ struct sockets {
   size_t n;
 };
 
-struct waiting {
-  long long most; /* -1: not known */
-  bool full;
+/* What waits at their listening sockets; most -1: none of theirs listens in this network namespace. */
+struct look {
+  const struct sockets *sockets;
+  struct waiting {
+    long long most;
+    bool full;
+  } waiting;
 };
 
 static bool sockets_open(const struct root *root, void **ret_state) {
@@ -59,48 +59,14 @@ static bool is_theirs(const struct sockets *s, unsigned long long inode) {
   return false;
 }
 
-static bool send_question(int fd, unsigned char family) {
-  struct {
-    struct nlmsghdr head;
-    struct inet_diag_req_v2 question;
-  } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-               .question = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = 1U << LISTENS}};
-  return send(fd, &message, sizeof message, 0) == (ssize_t)sizeof message;
-}
-
-/* The most that waits at one of theirs among what was answered; true: more comes. */
-static bool take_answer(const struct sockets *s, const char *bytes, size_t n, struct waiting *ret) {
-  for (size_t at = 0; at + sizeof(struct nlmsghdr) <= n;) {
-    struct nlmsghdr head;
-    struct inet_diag_msg found;
-    (void)memcpy(&head, bytes + at, sizeof head);
-    if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR || head.nlmsg_len < sizeof head || head.nlmsg_len > n - at)
-      return false;
-    if (head.nlmsg_len >= NLMSG_HDRLEN + sizeof found) {
-      (void)memcpy(&found, bytes + at + NLMSG_HDRLEN, sizeof found);
-      bool theirs = is_theirs(s, found.idiag_inode);
-      if (theirs && (long long)found.idiag_rqueue > ret->most) ret->most = (long long)found.idiag_rqueue;
-      if (theirs && found.idiag_rqueue > found.idiag_wqueue) ret->full = true; /* as the kernel judges it: beyond the backlog */
-    }
-    at += NLMSG_ALIGN(head.nlmsg_len);
-  }
-  return true;
-}
-
-/* By netlink, of listening sockets alone: in /proc/net/tcp the kernel goes through all connections, milliseconds where there may be many.
- * Nothing is set where none of theirs listens in this network namespace. */
-static void read_waiting(const struct sockets *s, unsigned char family, struct waiting *ret) {
-  static const struct timeval patience = {.tv_usec = 100000};
-  char bytes[16384];
-  ssize_t got = 0;
-  int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (fd < 0) return;
-  bool asked = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 && send_question(fd, family);
-  for (int i = 0; asked && i < ANSWERS_MAX; i++) {
-    got = recv(fd, bytes, sizeof bytes, 0);
-    if (got <= 0 || !take_answer(s, bytes, (size_t)got, ret)) break;
-  }
-  (void)close(fd); /* only read */
+static void take_listening(void *context, const char *bytes, size_t n) {
+  struct look *look = context;
+  struct inet_diag_msg found;
+  if (n < sizeof found) return;
+  (void)memcpy(&found, bytes, sizeof found);
+  if (!is_theirs(look->sockets, found.idiag_inode)) return;
+  if ((long long)found.idiag_rqueue > look->waiting.most) look->waiting.most = (long long)found.idiag_rqueue;
+  if (found.idiag_rqueue > found.idiag_wqueue) look->waiting.full = true; /* as the kernel judges it: beyond the backlog */
 }
 
 /* A drop counts the overflow that caused it, too. */
@@ -115,14 +81,12 @@ static void sockets_sample(void *state, int64_t now_ns, const struct sampler_sin
   if (s->pid <= 0) return;
   double dropped = read_dropped(s), before = s->dropped;
   int64_t span_ns = s->last_ns > 0 ? now_ns - s->last_ns : 0;
-  struct waiting waiting = {.most = -1};
-  if (s->n > 0) {
-    read_waiting(s, AF_INET, &waiting);
-    read_waiting(s, AF_INET6, &waiting);
-  }
-  if (waiting.most >= 0) {
-    sink->value(sink->context, "server.accept_queue", (double)waiting.most);
-    sink->value(sink->context, "server.accept_full_ratio", waiting.full);
+  struct look look = {s, {.most = -1}};
+  for (int i = 0; s->n > 0 && i < 2; i++) /* what was told counts, all or not */
+    (void)socket_diag_connections(i == 0 ? AF_INET : AF_INET6, 1U << LISTENS, take_listening, &look);
+  if (look.waiting.most >= 0) {
+    sink->value(sink->context, "server.accept_queue", (double)look.waiting.most);
+    sink->value(sink->context, "server.accept_full_ratio", look.waiting.full);
   }
   if (span_ns > 0 && before >= 0 && dropped >= before)
     sink->value(sink->context, "server.dropped_per_s", (dropped - before) / ((double)span_ns / 1e9));

@@ -1,0 +1,18 @@
+/* telemetry/socket_diag.h: the kernel's sockets by netlink (sock_diag): in /proc/net/tcp it goes through all connections, milliseconds where
+ * there may be many.
+ * Limits   of this process's own network namespace; an answer that stops coming for 100 ms is not waited for */
+#ifndef TELEMETRY_SOCKET_DIAG_H
+#define TELEMETRY_SOCKET_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One socket's message, without netlink's head. */
+typedef void socket_diag_take(void *context, const char *message, size_t n);
+
+/* TCP, of AF_INET or AF_INET6, in these states (a bit for each). False: not all of them were told. */
+bool socket_diag_connections(unsigned char family, unsigned states, socket_diag_take *take, void *context);
+/* Connected ones of the Unix domain, each with its peer. */
+bool socket_diag_streams(socket_diag_take *take, void *context);
+
+#endif
