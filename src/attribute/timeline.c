@@ -331,6 +331,20 @@ static bool is_launch(const struct timeline *t, const struct span *s) {
   return s->kind == TRACE_RUNTIME && t->names[s->name].work == WORK_LAUNCH;
 }
 
+/* Which calls launched a kernel that no call had launched before; 1 for each span. */
+static uint8_t *find_first_launches(const struct timeline *t) {
+  uint8_t *first = xalloc(t->n_spans + 1, 1), *seen = xalloc(t->n_names + 1, 1);
+  for (size_t i = 0; i < t->n_spans; i++) {
+    const struct span *s = &t->spans[i];
+    if (s->kind != TRACE_KERNEL) continue;
+    uint32_t call = s->link != 0 ? t->links[s->link - 1].call : 0;
+    if (call != 0 && !seen[s->name]) first[call - 1] = 1;
+    seen[s->name] = 1;
+  }
+  free(seen);
+  return first;
+}
+
 /* The first launch of a kernel loads its code, which takes a thousand times as long as a launch. */
 static void mark_cold_launches(struct timeline *t) {
   enum { LAUNCHES_LEAST = 20, TIMES_MORE = 50, COLD_LEAST_NS = 1000000 };
@@ -342,13 +356,15 @@ static void mark_cold_launches(struct timeline *t) {
   int median = 0;
   while (median < 62 && 2 * (seen + octaves[median]) < n) seen += octaves[median++];
   t->cold_median_ns = (int64_t)3 << median >> 1; /* the middle of its octave */
+  uint8_t *first = find_first_launches(t);
   for (size_t i = 0; i < t->n_spans; i++) {
     struct span *s = &t->spans[i];
-    if (!is_launch(t, s) || s->duration_ns < COLD_LEAST_NS || s->duration_ns / TIMES_MORE < t->cold_median_ns) continue;
+    if (!is_launch(t, s) || !first[i] || s->duration_ns < COLD_LEAST_NS || s->duration_ns / TIMES_MORE < t->cold_median_ns) continue;
     s->flags |= SPAN_COLD;
     t->n_cold++;
     t->cold_ns = sum_ns(t->cold_ns, s->duration_ns);
   }
+  free(first);
 }
 
 static int by_duration(const void *a, const void *b) {
@@ -380,9 +396,9 @@ static void mark_cold_steps(struct timeline *t) {
 void timeline_finish(struct timeline *t) {
   sort_all(t);
   clip_durations(t);
-  mark_cold_launches(t);
   mark_cold_steps(t);
   join_calls(t);
+  mark_cold_launches(t);
   if (t->n_spans < t->room && t->n_spans > 0) {
     struct span *exact = realloc(t->spans, t->n_spans * sizeof *exact);
     if (exact != NULL) t->spans = exact;

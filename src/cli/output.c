@@ -138,9 +138,14 @@ int output_finish(int code) {
 }
 
 int report_error(const struct lynx_error *error) {
-  char text[1100];
-  lynx_error_text(error, text, sizeof text);
-  complain("lynxbench: %s\n", secret_mask(text)); /* a server's words may be in it */
+  char text[1100], place[400] = "";
+  struct lynx_error rest = *error;
+  if (strstr(error->file, "://") == NULL) { /* a file's name is what its owner looks for; an address may hold a password */
+    if (error->file[0] != 0) (void)snprintf(place, sizeof place, error->line > 0 ? "%.300s:%d: " : "%.300s: ", error->file, error->line);
+    rest.file[0] = 0;
+  }
+  lynx_error_text(&rest, text, sizeof text);
+  complain("lynxbench: %s%s\n", place, secret_mask(text)); /* a server's words may be in it */
   switch (error->status) {
     case LYNX_MACHINE: return EXIT_CONDITIONS;
     case LYNX_PROTOCOL: return EXIT_EXECUTOR;

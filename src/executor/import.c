@@ -96,6 +96,7 @@ static void add_line(struct fact_list *list, const char *name, const char *value
     add(list, layer, is_nothing(value) ? FACT_ABSENT : FACT_READ, mitigation, in_our_words(mitigation, value, text, sizeof text), source);
     return;
   }
+  if (strcmp(name, "CPU MHz") == 0 || strcmp(name, "BogoMIPS") == 0) return; /* of that moment */
   bool without = strncmp(key, "torch.", 6) == 0 && is_nothing(value);
   if (without) value = "none: built without";
   add(list, layer, !without && is_nothing(value) ? FACT_ABSENT : FACT_READ, key, in_our_words(key, value, text, sizeof text), source);
@@ -105,7 +106,7 @@ static void add_line(struct fact_list *list, const char *name, const char *value
 static void add_package(struct fact_list *list, const char *line) {
   char name[128], version[128], key[200];
   const char *after = strchr(line, ']');
-  if (after == NULL ||
+  if (after == NULL || strstr(after, "Could not collect") != NULL ||
       (sscanf(after + 1, " %127[^= ]==%127s", name, version) != 2 && sscanf(after + 1, " %127s %127s", name, version) != 2))
     return;
   for (char *p = name; *p != 0; p++) *p = *p == '_' || *p == '.' ? '-' : (char)tolower((unsigned char)*p);
@@ -166,7 +167,7 @@ static bool take_variable(struct fact_list *list, const char *line) {
   (void)snprintf(key, sizeof key, "environment.%.*s", (int)n, line);
   bool secret = variable_is_secret(key + 12) || value_may_be_secret(line + n + 1);
   if (!secret) (void)layer_of_variable(key + 12, &layer, &reason);
-  add(list, layer, FACT_READ, key, secret ? "(withheld: it may be a secret)" : line + n + 1, "collect_env");
+  if (!secret) add(list, layer, FACT_READ, key, line + n + 1, "collect_env"); /* what is withheld is not known to be alike */
   return true;
 }
 
@@ -174,6 +175,7 @@ static bool take_variable(struct fact_list *list, const char *line) {
 static void take_words(char *ret, size_t size, const char *at, size_t n) {
   char blanks[2000];
   if (n > sizeof blanks - 1) n = sizeof blanks - 1;
+  while (n > 0 && at[n - 1] == '\r') n--;
   for (size_t i = 0; i < n; i++) blanks[i] = at[i] == '\t' ? ' ' : at[i];
   text_sanitise(ret, size, blanks, n);
 }

@@ -1,6 +1,7 @@
 #include "executor/layer_map.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -450,6 +451,12 @@ bool value_may_be_secret(const char *value) {
     size_t n = strcspn(p + 3, "/ \"'");
     const char *at = memchr(p + 3, '@', n);
     if (at != NULL && memchr(p + 3, ':', (size_t)(at - p) - 3) != NULL) return true;
+  }
+  for (const char *p = strstr(value, "--"); p != NULL; p = strstr(p + 2, "--")) { /* --api-key VALUE */
+    size_t n = strcspn(p + 2, " \t=");
+    char option[80];
+    (void)snprintf(option, sizeof option, "%.*s", (int)(n < sizeof option ? n : sizeof option - 1), p + 2);
+    if (p[2 + n] != 0 && variable_is_secret(option)) return true;
   }
   for (const char *p = strpbrk(value, "=:"); p != NULL; p = strpbrk(p + 1, "=:"))
     if (names_secret(value, p)) return true;

@@ -275,6 +275,7 @@ static bool take_place(struct reading *r, const struct event *e, struct trace_sp
       span->stream = span->thread;
       break;
     case PLACE_CALLS: span->kind = TRACE_RUNTIME; break;
+    case PLACE_UNNAMED: r->lost[TRACE_LOSS_UNNAMED]++; return true;
     case PLACE_DERIVED: r->lost[TRACE_LOSS_DERIVED]++; return false;
     default: r->lost[TRACE_LOSS_UNKNOWN] += r->format->categories[0].name != NULL; return true;
   }

@@ -46,6 +46,13 @@ static bool begins(const char *text, const char *with) {
   return strncasecmp(text, with, strlen(with)) == 0;
 }
 
+/* "GPU", "GPU 0", "NPU:3"; but not "NPU MEM". */
+static bool is_process(const char *text, const char *row) {
+  size_t n = strlen(row);
+  bool words = row[0] == '/' || n > 3;
+  return begins(text, row) && (words || text[n + strspn(text + n, " :0123456789")] == 0);
+}
+
 /* "/device:GPU:7", "NPU 3": the number at the end; else the devices count up as they are named. */
 static int64_t number_of(const char *text) {
   size_t n = strlen(text), digits = 0;
@@ -62,10 +69,10 @@ void device_places_tell(struct device_places *p, struct bytes what, int64_t proc
   if (place == NULL) return;
   if (labels) copy_words(place->labels, sizeof place->labels, name);
   else copy_words(place->name, sizeof place->name, name);
-  if (of_thread || labels) return;
+  if (of_thread || labels || place->device >= 0) return; /* a process may be named again for each of its threads */
   bool collectives = begins(place->name, "HCCL") || begins(place->name, "Communication");
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
-    if (!begins(place->name, rows[i].process) || rows[i].kind != PLACE_WORK) continue;
+    if (!is_process(place->name, rows[i].process) || rows[i].kind != PLACE_WORK) continue;
     int64_t number = begins(place->name, "/device:") ? number_of(place->name) : -1;
     place->device = number >= 0 ? number : p->n_devices[collectives]++;
     return;
@@ -81,7 +88,8 @@ static enum place_kind find(const struct device_places *p, int64_t process, int6
   }
   *ret_device = whole != NULL ? whole->device : -1;
   for (size_t i = 0; whole != NULL && i < LYNX_COUNT(rows); i++)
-    if (begins(whole->name, rows[i].process) && begins(own != NULL ? own->name : "", rows[i].thread)) return rows[i].kind;
+    if (is_process(whole->name, rows[i].process) && begins(own != NULL ? own->name : "", rows[i].thread))
+      return rows[i].kind == PLACE_DERIVED && own == NULL ? PLACE_UNNAMED : rows[i].kind;
   return PLACE_UNKNOWN;
 }
 

@@ -13,6 +13,7 @@ enum place_kind {
   PLACE_UNKNOWN,
   PLACE_WORK,    /* a stream, or a plane of transfers: what is on it is device work */
   PLACE_CALLS,   /* calls of the device's runtime, on a thread of the host */
+  PLACE_UNNAMED, /* a device's, on a thread whose name was not told yet */
   PLACE_DERIVED, /* the same work again, by scopes or modules, or an analysis of it: not to be counted twice */
 };
 

@@ -63,6 +63,7 @@ enum trace_loss {
   TRACE_LOSS_UNKNOWN,   /* of a kind that is not known: kept as other */
   TRACE_LOSS_UNUSED,    /* counters, flows, instants: read and not used */
   TRACE_LOSS_DERIVED,   /* the same device work again, by scopes, modules or tasks */
+  TRACE_LOSS_UNNAMED,   /* a device's, named only behind its events, or never: kept as other */
   TRACE_LOSS_FULL,      /* the profiler's own limit was reached: events after it are missing */
   TRACE_LOSS_COUNT
 };

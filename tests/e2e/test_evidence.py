@@ -58,6 +58,7 @@ def test_a_device_of_ascend_is_one(tmp_path):
     """Work on its streams, collectives of its groups; waits are idle, planes and the analysis are not counted again."""
     events = named(1, "Python") + named(2, "Ascend Hardware", [(2, "Stream 2"), (4, "Stream 4")], "NPU")
     events += named(3, "HCCL", [(0, "Group 0 Communication"), (1, "Plane 0")], "NPU") + named(4, "CANN")
+    events += named(6, "NPU MEM", labels="NPU") + named(3, "HCCL")  # named again, as msprof does
     events += named(5, "Overlap Analysis", [(0, "Computing")])
     events += [span("aten::mm", 0, 20, cat="cpu_op")]
     events += [span("Node@launch", 20 * k, 5, 4, 1, args={"connection_id": k + 1}) for k in range(10)]
@@ -68,6 +69,21 @@ def test_a_device_of_ascend_is_one(tmp_path):
     trace, states, said = account(tmp_path, events, "--window", "device")
     assert trace["bound_shares"]["computing"] * trace["wall_ns"] == pytest.approx(100000), trace["bound_shares"]
     assert states["exposed.communication"] == 100000, states
+
+
+def test_collectives_of_a_tpu_are_no_computing(tmp_path):
+    events = named(1, "/host:CPU", [(5, "python")]) + named(9, "/device:TPU:0", [(3, "XLA Ops")])
+    for k in range(20):
+        events += [span("fusion.1", 100 * k, 60, 9, 3), span("all-reduce.7", 100 * k + 60, 30, 9, 3)]
+    trace, states, _ = account(tmp_path, events)
+    assert states["exposed.communication"] == 600000, states
+    assert trace["bound_shares"]["computing"] == pytest.approx(1200 / 1990), trace["bound_shares"]
+
+
+def test_a_device_that_is_named_behind_its_events_is_said(tmp_path):
+    events = named(9, "/device:GPU:3") + [span(f"loop_fusion_{k}", 10 + 30 * k, 20, 9, 1) for k in range(12)]
+    trace, _, said = account(tmp_path, events + named(9, "/device:GPU:3", [(1, "Stream #1(Kernel)")]))
+    assert "12 events of a device whose names come behind them" in said, said
 
 
 def test_hardware_bound_is_said_of_computing_alone(tmp_path):
@@ -104,7 +120,7 @@ def test_launches_that_load_code_are_told_from_the_others(tmp_path):
     """The first launch of a kernel takes 20 ms, the others 5 us."""
     events, at = [], 0
     for k in range(40):
-        length = 20000 if k in (0, 7) else 5
+        length = 20000 if k in (0, 7, 20) else 5  # the third is of a kernel that was launched before
         events += [launch(at, length, k + 1), kineto("sgemm" if k < 7 else "relu", at + length + 2, 5, k + 1)]
         at += length + 20
     _, states, said = account(tmp_path, events)

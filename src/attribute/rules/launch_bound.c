@@ -8,7 +8,8 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   double share = state_share(a, STATE_LAUNCH, STATE_LAUNCH) + state_share(a, STATE_LATENCY, STATE_LATENCY);
   int64_t kernel = histogram_quantile(&a->kernels, 0.5), launch = histogram_quantile(&a->launches, 0.5);
   if (a->device < 0 || a->launches.n < 20 || share < 0.1) return false;
-  if (kernel > launch + a->threshold_ns) return false; /* long enough to hide the next launch */
+  if (kernel > launch + a->threshold_ns) return false;             /* long enough to hide the next launch */
+  if (a->launches.sum / a->launches.n > 10 * launch) return false; /* a few that took long, and not their number */
   ret->share = share;
   ret->bounded = true;
   ret->bound = share;
@@ -28,7 +29,8 @@ const struct rule rule_launch_bound = {
     .summary = "short kernels, one launch call each",
     .threshold =
         "launch calls and their latency claim 10 % of the window, and the median kernel is no longer than the median launch call and "
-        "the device's own latency: our choice, after the launch statistics of HolisticTraceAnalysis",
+        "the device's own latency; the mean launch call takes at most ten times the median one: our choice, after the launch statistics of "
+        "HolisticTraceAnalysis",
     .apply = apply,
     .found = {
         .title = "bound by launching kernels",
