@@ -423,7 +423,7 @@ void timeline_finish(struct timeline *t) {
     int64_t device = t->tracks[s->track].process;
     if (device >= 0 && device < 64) t->tracks[call->track].launches_on |= (uint64_t)1 << device;
     t->n_early += s->start_ns < call->start_ns;
-    if (link->n_device > 1) {
+    if (link->n_device > 1 && memmem(t->names[call->name].text, t->names[call->name].length, "Graph", 5) != NULL) {
       t->n_graph_spans++;
       if (s->start_ns == link->first_ns) {
         s->flags |= SPAN_FIRST_OF_GRAPH;
