@@ -123,9 +123,7 @@ const char *conditions_text(const struct result_conditions *c, struct arena *are
   text = add(arena, text, "steal", c->steal);
   text = add(arena, text, "throttled", c->throttled);
   text = add(arena, text, "pressure", c->pressure);
-  if (!isnan(c->lost))
-    text = arena_printf(arena, "%s%sthe server's threads, together, waited for a processor or a disk %.2g s of each second", text,
-                        text[0] != 0 ? "; " : "", c->lost);
+  if (!isnan(c->lost)) text = arena_printf(arena, "%s%sits threads waited %.2g s/s", text, text[0] != 0 ? "; " : "", c->lost);
   const char *slowed = conditions_slowed_text(c, arena);
   if (slowed != NULL) text = arena_printf(arena, "%s%s%s", text, text[0] != 0 ? "; " : "", slowed);
   return text[0] != 0 ? text : "not known: the executor is on another machine, or nothing could be read";
