@@ -3,7 +3,7 @@
  * Verdict   confirmed: the effect's interval lies wholly above the threshold; refuted: wholly below; else inconclusive. The threshold
  *           stands before the first block: of what the account gives a share of the time, a third of that; of a process, a quarter of a
  *           percent for each percent; of what is taken away, 5 % more throughput
- * Of what   nothing is confirmed but what was slowed itself. Where a process stands in for a function or a library in it, that it bounds
+ * Of what   nothing is confirmed but what was slowed itself. Where a process is slowed in place of code in it, that it bounds
  *           the throughput is said of the process, and the finding stays inconclusive; that it does not refutes what is in it, too
  * Absent    a function that the executor has loaded no more, or never calls, is refuted: it takes no time there
  * Bent      where the greater level certainly has another elasticity than the smaller, the smaller decides: what was off the critical path

@@ -369,7 +369,7 @@ static enum lynx_status read_tree(struct ledger *l, const struct checkpoint *che
 static void renew_trust(struct ledger *l) {
   const struct merkle_source source = ledger_tree(l);
   struct merkle_proof proof;
-  struct lynx_error unread = {0}; /* then it is checked anew */
+  struct lynx_error unread = {0}; /* then all is checked again */
   uint8_t now[DIGEST_BYTES];
   const uint64_t size = l->trusted.size;
   l->trusted.holds = false;
