@@ -97,7 +97,6 @@ static const struct {
     {"libbrotli", LAYER_SYSTEM, true},
     {"libexpat", LAYER_SYSTEM, true},
     {"libpcre", LAYER_SYSTEM, true},
-    {"libjansson", LAYER_SYSTEM, true},
     {"libsqlite3", LAYER_SYSTEM, true},
     {"libOpenCL", LAYER_SYSTEM, false},
     {"libhsa", LAYER_SYSTEM, false},
