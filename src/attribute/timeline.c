@@ -354,8 +354,8 @@ static void mark_cold_launches(struct timeline *t) {
       octaves[t->spans[i].duration_ns > 0 ? 63 - __builtin_clzll((uint64_t)t->spans[i].duration_ns) : 0]++, n++;
   if (n < LAUNCHES_LEAST) return;
   int median = 0;
-  while (median < 62 && 2 * (seen + octaves[median]) < n) seen += octaves[median++];
-  t->cold_median_ns = (int64_t)3 << median >> 1; /* the middle of its octave */
+  while (median < 61 && 2 * (seen + octaves[median]) < n) seen += octaves[median++];
+  t->cold_median_ns = (INT64_C(1) << median) * 3 / 2; /* the middle of its octave */
   uint8_t *first = find_first_launches(t);
   for (size_t i = 0; i < t->n_spans; i++) {
     struct span *s = &t->spans[i];
