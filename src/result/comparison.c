@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "result/conditions.h"
 #include "result/session_figures.h"
 
 static const struct result_session *with_number(const struct result_precision *p, int64_t number) {
@@ -114,21 +113,6 @@ static void add_only_one(struct comparison_list *list, const char *text) {
   result_add_text(&list->arena, &list->only_one, &list->n_only_one, text);
 }
 
-/* Of one precision; NULL: the conditions are alike, or cannot be judged so. What is to be said of it goes into the list. */
-static const struct felt_sides *judge_conditions(struct comparison_list *list, const struct contract *contract,
-                                                 const struct result_precision *a, const struct result_precision *b) {
-  struct felt_sides *felt = arena_alloc(&list->arena, 1, sizeof *felt);
-  const char *unlike = conditions_differ(contract, &a->conditions, &b->conditions, &list->arena);
-  if (unlike == NULL) return NULL;
-  felt_sides_of(contract, a, b, list->paired, &list->arena, felt);
-  if (felt->why_not == NULL) {
-    if (list->felt == NULL) list->felt = arena_printf(&list->arena, "%s. Judged by what the server felt: %s", unlike, felt->text);
-    return felt;
-  }
-  if (list->unlike == NULL) list->unlike = arena_printf(&list->arena, "%s. Not judged by what the server felt: %s", unlike, felt->why_not);
-  return NULL;
-}
-
 void comparison_make(const struct result *a, const struct result *b, bool interleaved, struct comparison_list *ret) {
   lynx_assert((a->n_precisions == 0 || a->precisions != NULL) && (b->n_precisions == 0 || b->precisions != NULL));
   *ret = (struct comparison_list){
@@ -147,7 +131,7 @@ void comparison_make(const struct result *a, const struct result *b, bool interl
     struct session_figure figures[SESSION_FIGURES_MAX];
     size_t n_figures = session_figures(&a->contract, x->has_tokens || y->has_tokens,
                                        a->contract.accuracy.measure == b->contract.accuracy.measure, figures);
-    const struct felt_sides *felt = judge_conditions(ret, &a->contract, x, y);
+    const struct felt_sides *felt = felt_judge(&a->contract, x, y, ret->paired, &ret->arena, &ret->felt, &ret->unlike);
     for (size_t f = 0; f < n_figures; f++) add_figure(ret, &a->contract, &figures[f], x, y, felt);
   }
   for (size_t i = 0; i < b->n_precisions; i++)

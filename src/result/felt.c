@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "result/conditions.h"
 #include "stats/special.h"
 
 /* Means over complete sessions. */
@@ -40,8 +41,8 @@ static const char *why_not(const struct means *a, const struct means *b) {
   return NULL;
 }
 
-void felt_sides_of(const struct contract *contract, const struct result_precision *a, const struct result_precision *b, bool paired,
-                   struct arena *arena, struct felt_sides *ret) {
+static void sides_of(const struct contract *contract, const struct result_precision *a, const struct result_precision *b, bool paired,
+                     struct arena *arena, struct felt_sides *ret) {
   const struct means x = means_of(a), y = means_of(b);
   *ret = (struct felt_sides){.why_not = why_not(&x, &y), .paired = paired, .closed = load_is_closed((enum load_kind)contract->regime.load)};
   if (contract->regime.load == LOAD_SATURATION) ret->why_not = "a search's points are not judged so";
@@ -50,6 +51,20 @@ void felt_sides_of(const struct contract *contract, const struct result_precisio
   ret->share_apart = x.rate > 0 && y.rate > 0 ? rate * fabs(each_x - each_y) : INFINITY;
   ret->text = arena_printf(arena, "its threads, together, waited for a processor or a disk %.2g s of each second in A and %.2g s in B",
                            x.lost, y.lost);
+}
+
+const struct felt_sides *felt_judge(const struct contract *contract, const struct result_precision *a, const struct result_precision *b,
+                                    bool paired, struct arena *arena, const char **felt_text, const char **unlike_text) {
+  const char *unlike = conditions_differ(contract, &a->conditions, &b->conditions, arena);
+  if (unlike == NULL) return NULL;
+  struct felt_sides *sides = arena_alloc(arena, 1, sizeof *sides);
+  sides_of(contract, a, b, paired, arena, sides);
+  if (sides->why_not == NULL) {
+    if (*felt_text == NULL) *felt_text = arena_printf(arena, "%s. Judged by what the server felt: %s", unlike, sides->text);
+    return sides;
+  }
+  if (*unlike_text == NULL) *unlike_text = arena_printf(arena, "%s. Not judged by what the server felt: %s", unlike, sides->why_not);
+  return NULL;
 }
 
 static double besides(const struct felt_sides *sides, bool throughput) {

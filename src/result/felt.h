@@ -25,8 +25,10 @@ struct felt_sides {
   bool closed, paired;
 };
 
-void felt_sides_of(const struct contract *contract, const struct result_precision *a, const struct result_precision *b, bool paired,
-                   struct arena *arena, struct felt_sides *ret);
+/* The sides, where their conditions differ and can be judged so; else NULL. The first sentence of each kind stays:
+ * felt_text «<what differs>. Judged by …», unlike_text «<what differs>. Not judged …» (both NULL before the first call). */
+const struct felt_sides *felt_judge(const struct contract *contract, const struct result_precision *a, const struct result_precision *b,
+                                    bool paired, struct arena *arena, const char **felt_text, const char **unlike_text);
 
 /* One figure's values of the sessions, and what each felt. */
 struct felt_values {

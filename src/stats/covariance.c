@@ -115,30 +115,36 @@ static double variance_of(const double *x, size_t n) {
   return sum;
 }
 
-static double range_of(const double *x, size_t n) {
-  double least = x[0], most = x[0];
-  for (size_t i = 1; i < n; i++) least = fmin(least, x[i]), most = fmax(most, x[i]);
-  return most - least;
+struct range {
+  double least, most;
+};
+
+/* Of x; less given: of x - less. */
+static struct range range_of(const double *x, const double *less, size_t n) {
+  struct range r = {INFINITY, -INFINITY};
+  for (size_t i = 0; i < n; i++) {
+    double value = less != NULL ? x[i] - less[i] : x[i];
+    r = (struct range){fmin(r.least, value), fmax(r.most, value)};
+  }
+  return r;
 }
 
-static bool spans(const double *x, size_t n, double value) {
-  double least = x[0], most = x[0];
-  for (size_t i = 1; i < n; i++) least = fmin(least, x[i]), most = fmax(most, x[i]);
-  return least <= value && value <= most;
+static bool spans(struct range r, double value) {
+  return r.least <= value && value <= r.most;
 }
 
 static struct condition condition_of(const struct covariance_sides *s, size_t j) {
   const double *a = s->felt_a[j], *b = s->felt_b[j], mean_a = mean_of(a, s->n_a), mean_b = mean_of(b, s->n_b);
+  const struct range range_a = range_of(a, NULL, s->n_a), range_b = range_of(b, NULL, s->n_b);
   struct condition c = {.apart = mean_a - mean_b,
                         .variances_apart = variance_of(a, s->n_a) - variance_of(b, s->n_b),
-                        .overlaps = spans(a, s->n_a, mean_b) || spans(b, s->n_b, mean_a)};
+                        .overlaps = spans(range_a, mean_b) || spans(range_b, mean_a)};
   for (size_t i = 0; i < s->n_a; i++) c.scale = fmax(c.scale, fabs(s->paired ? a[i] - b[i] : a[i] - mean_a));
   for (size_t i = 0; i < s->n_b && !s->paired; i++) c.scale = fmax(c.scale, fabs(b[i] - mean_b));
-  c.range = fmax(range_of(a, s->n_a), range_of(b, s->n_b));
+  c.range = fmax(range_a.most - range_a.least, range_b.most - range_b.least);
   if (s->paired) {
-    double least = a[0] - b[0], most = least;
-    for (size_t i = 1; i < s->n_a; i++) least = fmin(least, a[i] - b[i]), most = fmax(most, a[i] - b[i]);
-    c.range = most - least;
+    const struct range apart = range_of(a, b, s->n_a);
+    c.range = apart.most - apart.least;
   }
   c.within = c.range > 0;
   return c;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "result/conditions.h"
 #include "result/felt.h"
 #include "stats/special.h"
 
@@ -190,21 +189,6 @@ static void decide_figure(struct decision_report *r, struct decision_figure *f, 
   f->beyond = paid.bounded && paid.verdict == VERDICT_DIFFERENT_BEYOND;
 }
 
-/* Of one precision: what to judge unlike conditions by; NULL: they are alike, or there is nothing; then `ret_unlike` says so. */
-static const struct felt_sides *judge_conditions(const struct contract *c, const struct result_precision *p,
-                                                 const struct result_precision *other, struct decision_report *r, const char **ret_unlike) {
-  const char *unlike = conditions_differ(c, &p->conditions, &other->conditions, &r->arena);
-  struct felt_sides *felt = arena_alloc(&r->arena, 1, sizeof *felt);
-  if (unlike == NULL) return NULL;
-  felt_sides_of(c, p, other, false, &r->arena, felt);
-  if (felt->why_not == NULL) {
-    if (r->felt == NULL) r->felt = arena_printf(&r->arena, "%s. Judged by what the server felt: %s", unlike, felt->text);
-    return felt;
-  }
-  if (*ret_unlike == NULL) *ret_unlike = arena_printf(&r->arena, "%s. Not judged by what the server felt: %s", unlike, felt->why_not);
-  return NULL;
-}
-
 /* Both sides' figures; again NULL: only the sealed ones; n_sealed: as if there were so many sealed sessions; 0: as many as there are. */
 static void gather(const struct contract *c, const struct result *sealed, const struct result *again, size_t n_sealed,
                    const char **ret_unlike, struct decision_report *ret) {
@@ -222,7 +206,7 @@ static void gather(const struct contract *c, const struct result *sealed, const 
   for (size_t i = 0; i < sealed->n_precisions; i++) {
     const struct result_precision *p = &sealed->precisions[i], *other = result_precision_named(again, p->name);
     bool able = !p->unavailable && (other == NULL || !other->unavailable);
-    const struct felt_sides *felt = able && other != NULL ? judge_conditions(c, p, other, ret, ret_unlike) : NULL;
+    const struct felt_sides *felt = able && other != NULL ? felt_judge(c, p, other, false, &ret->arena, &ret->felt, ret_unlike) : NULL;
     for (size_t w = 0; w < n_wanted && able; w++, f++) {
       bool rate = wanted[w].metric == THROUGHPUT;
       *f = (struct decision_figure){
