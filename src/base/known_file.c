@@ -35,6 +35,7 @@ static const struct known_file {
     {{"\"benchmarks\"", "\"guidellm"}, 0, "a result of GuideLLM: `lynxbench import` reads it", "import"},
     {{"\"request_throughput\""}, 0, "a result of a benchmark of vLLM or SGLang: `lynxbench import` reads it", "import"},
     {{"\"input_config\"", "\"request_latency\""}, 0, "a result of AIPerf or GenAI-Perf: `lynxbench import` reads it", "import"},
+    {{"Serving Benchmark Result"}, 0, "what a benchmark of vLLM or SGLang printed: `lynxbench import` reads it", "import"},
     {{"lynxbench:", "executor:"}, 4096, "a contract of lynxbench: `lynxbench run` takes it", "run"},
     {{"SQLite format 3", "lynx"}, 0, "a bundle of lynxbench: `lynxbench show` reads it", "show"},
     {{"SQLite format 3"}, 16, "a database of SQLite; an export of Nsight Systems is a trace: `lynxbench attribute` reads it", "attribute"},

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,6 +70,31 @@ static void take_base64(const char *secret, size_t n, size_t before, void (*take
   free(bytes);
 }
 
+/* As in an address: every byte, or those alone that mean something there. Digits of both cases. */
+static void take_percent(const char *secret, size_t n, bool every, void (*take)(void *context, const char *text), void *context) {
+  static const char *const formats[] = {"%%%02X", "%%%02x"};
+  for (size_t which = 0; which < LYNX_COUNT(formats); which++) {
+    char *text = xalloc(3 * n + 1, 1), *end = text;
+    for (const char *p = secret; *p != 0; p++) {
+      bool plain = !every && (isalnum((unsigned char)*p) != 0 || strchr("-_.~", *p) != NULL);
+      if (plain) *end++ = *p;
+      else end += snprintf(end, 4, formats[which], (unsigned char)*p);
+    }
+    *end = 0;
+    if (strcmp(text, secret) != 0) take(context, text);
+    explicit_bzero(text, 3 * n);
+    free(text);
+  }
+}
+
+static void take_reversed(const char *secret, size_t n, void (*take)(void *context, const char *text), void *context) {
+  char *text = xalloc(n + 1, 1);
+  for (size_t i = 0; i < n; i++) text[i] = secret[n - 1 - i];
+  take(context, text);
+  explicit_bzero(text, n);
+  free(text);
+}
+
 void secret_each_writing(const char *secret, void (*take)(void *context, const char *text), void *context) {
   size_t n = secret != NULL ? strlen(secret) : 0;
   if (n > 0) take(context, secret);
@@ -80,6 +106,9 @@ void secret_each_writing(const char *secret, void (*take)(void *context, const c
   take(context, hex);
   explicit_bzero(hex, 2 * n);
   free(hex);
+  take_percent(secret, n, false, take, context);
+  take_percent(secret, n, true, take, context);
+  take_reversed(secret, n, take, context);
   for (size_t before = 0; before < 3; before++) take_base64(secret, n, before, take, context);
 }
 

@@ -1,10 +1,13 @@
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/random.h"
+#include "base/number.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
+#include "cli/compare_files.h"
+#include "cli/confine.h"
 #include "cli/contract_file.h"
 #include "cli/contract_run.h"
 #include "cli/recording.h"
@@ -13,15 +16,23 @@
 #include "report/text.h"
 #include "result/comparison.h"
 
-enum { FLAG_OUT, FLAG_MARGIN, FLAG_LEDGER, FLAG_KEY, FLAG_QUIET, FLAG_JSON };
+enum { FLAG_BEFORE, FLAG_AFTER, FLAG_ENV_BEFORE, FLAG_ENV_AFTER, FLAG_OUT, FLAG_MARGIN, FLAG_LEDGER, FLAG_KEY, FLAG_QUIET, FLAG_JSON };
 
 static const struct option_spec options[] = {
+    [FLAG_BEFORE] = {"before", "FILE ...", "results of other tools, each of one run, before a change: files, or text that was pasted"},
+    [FLAG_AFTER] = {"after", "FILE ...", "the same after it"},
+    [FLAG_ENV_BEFORE] = {"env-before", "FILE", "the machine before: collect_env, `nvidia-smi -q -x`, a capture"},
+    [FLAG_ENV_AFTER] = {"env-after", "FILE", "the same after: what else changed is then shown"},
     [FLAG_OUT] = {"out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"},
-    [FLAG_MARGIN] = {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05"},
+    [FLAG_MARGIN] = {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05 (files: 0.05)"},
     [FLAG_LEDGER] = {"ledger", "LEDGER", "record both runs' intents before and their bundles after (default: LYNXBENCH_LEDGER)"},
     [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
+
+/* Where no contract says them. */
+#define FILES_MARGIN 0.05
+#define FILES_CONFIDENCE 0.95
 
 /* --- measuring both, in turn --- */
 
@@ -176,6 +187,16 @@ static int judge(const struct comparison_list *list, size_t n_refusals) {
   return n_refusals > 0 ? EXIT_INCONCLUSIVE : beyond ? EXIT_DOES_NOT_HOLD : inconclusive ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
 }
 
+/* False: it was reported. Without the option it stays. */
+static bool read_margin(const struct arguments *arguments, double *ret) {
+  const char *text = arguments->option[FLAG_MARGIN];
+  double wanted = NAN;
+  if (text == NULL) return true;
+  if (number_double(text, strlen(text), &wanted) && wanted > 0 && wanted <= 1) return *ret = wanted, true;
+  complain("lynxbench compare: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", text);
+  return false;
+}
+
 static int compare_bundles(const char *path_a, const char *path_b, const struct arguments *arguments) {
   struct bundle_file a, b;
   struct buffer out;
@@ -189,12 +210,8 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
     return EXIT_WRONG_INPUT;
   }
   int code = EXIT_WRONG_INPUT;
-  const char *margin = arguments->option[FLAG_MARGIN];
-  char *end = NULL;
-  double wanted = margin != NULL ? strtod(margin, &end) : a.result.contract.decision.margin;
-  if (margin != NULL && (end == margin || *end != 0 || !(wanted > 0) || wanted > 1))
-    complain("lynxbench compare: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", margin);
-  else {
+  double wanted = a.result.contract.decision.margin;
+  if (read_margin(arguments, &wanted)) {
     a.result.contract.decision.margin = wanted;
     comparison_make(&a.result, &b.result, bundle_files_interleaved(&a, &b), &list);
     bool known = a.result.n_precisions > 0 && b.result.n_precisions > 0 &&
@@ -221,7 +238,52 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
   return code;
 }
 
+/* --- files of other tools --- */
+
+static bool is_of_files(const struct arguments *arguments) {
+  return arguments->option[FLAG_BEFORE] != NULL || arguments->option[FLAG_AFTER] != NULL;
+}
+
+static size_t take_files(const struct arguments *arguments, size_t option, const char *ret[COMPARED_FILES_MAX]) {
+  size_t n = 0;
+  for (size_t i = 0; i < arguments->n_listed; i++) {
+    if (arguments->listed_by[i] != option) continue;
+    if (n < COMPARED_FILES_MAX) ret[n] = arguments->listed[i];
+    n++;
+  }
+  return n;
+}
+
+static int run_files(const struct arguments *arguments) {
+  struct compare_files_request request = {.environment_before = arguments->option[FLAG_ENV_BEFORE],
+                                          .environment_after = arguments->option[FLAG_ENV_AFTER],
+                                          .margin = FILES_MARGIN,
+                                          .confidence = FILES_CONFIDENCE,
+                                          .json = arguments->option[FLAG_JSON] != NULL};
+  request.n_before = take_files(arguments, FLAG_BEFORE, request.before);
+  request.n_after = take_files(arguments, FLAG_AFTER, request.after);
+  if (arguments->n_positional > 0 || request.n_before == 0 || request.n_after == 0 || request.n_before > COMPARED_FILES_MAX ||
+      request.n_after > COMPARED_FILES_MAX) {
+    complain("lynxbench compare: files before: found %zu, after: %zu, other arguments: %d; accepted: 1 to %d behind --before and behind "
+             "--after, and nothing else\n",
+             request.n_before, request.n_after, arguments->n_positional, COMPARED_FILES_MAX);
+    return EXIT_WRONG_INPUT;
+  }
+  return read_margin(arguments, &request.margin) ? compare_files(&request) : EXIT_WRONG_INPUT;
+}
+
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  (void)ret;
+  return is_of_files(arguments);
+}
+
 static int run(const struct arguments *arguments) {
+  if (is_of_files(arguments)) return run_files(arguments);
+  if (arguments->n_positional < 2) {
+    complain("lynxbench compare: an argument is missing: A B, or --before FILE ... --after FILE ...\n"
+             "next: lynxbench compare --help\n");
+    return EXIT_WRONG_INPUT;
+  }
   if (text_ends_with(arguments->positional[0], ".lynx") && text_ends_with(arguments->positional[1], ".lynx"))
     return compare_bundles(arguments->positional[0], arguments->positional[1], arguments);
   static struct side sides[2];
@@ -235,7 +297,7 @@ const struct command command_compare = {
     .name = "compare",
     .summary = "decide whether two executors are the same within a margin",
     .usage = "A B",
-    .least = 2,
+    .least = 0,
     .most = 2,
     .options = options,
     .n_options = LYNX_COUNT(options),
@@ -243,6 +305,10 @@ const struct command command_compare = {
                "bundles (.lynx). Every figure is compared as the ratio of the sessions' figures: the same within the margin (two\n"
                "one-sided tests), different but within it, different beyond it, or inconclusive, and then how many sessions it would\n"
                "take. Exits with 0 if every figure is within the margin, 1 if one is beyond it, 3 if one is inconclusive, or where\n"
-               "a side supports no claim (the reasons are told). `lynxbench iterate measure` records what a change brought.",
+               "a side supports no claim (the reasons are told). `lynxbench iterate measure` records what a change brought.\n"
+               "\n"
+               "--before and --after take results that other tools wrote or printed (`lynxbench import --formats`), 2 to 5 of each\n"
+               "side, each of one run. They say whether the change helped, by how much, and what else differs.",
     .example = "build/lynxbench compare /tmp/null.lynx /tmp/null.lynx --margin 0.9",
+    .confines = confines,
     .run = run};

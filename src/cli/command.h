@@ -10,7 +10,7 @@ enum { ARGUMENTS_MAX = 64, OPTIONS_MAX = 24 };
 
 struct option_spec {
   const char *name;     /* without the dashes */
-  const char *argument; /* what it takes; NULL: a switch */
+  const char *argument; /* what it takes; NULL: a switch; "FILE ...": all words up to the next option */
   const char *help;
 };
 
@@ -32,7 +32,9 @@ struct arguments {
   const struct command_list *list; /* of all commands, for help */
   const char *positional[ARGUMENTS_MAX];
   int n_positional;
-  const char *option[OPTIONS_MAX]; /* by index of the spec: its value, "" for a switch that was given, NULL */
+  const char *option[OPTIONS_MAX];   /* by index of the spec: its value (of several the first), "" for a switch that was given, NULL */
+  const char *listed[ARGUMENTS_MAX]; /* the values of options that take several, in the order of the command line */
+  size_t listed_by[ARGUMENTS_MAX], n_listed;
 };
 
 struct command {

@@ -82,6 +82,17 @@ static void undo_left_behind(void) {
              left.failed);
 }
 
+/* The values of an option that takes several: all words up to the next option. False: there are too many. */
+static bool take_list(struct arguments *arguments, size_t option, int argc, char **argv, int *i) {
+  arguments->option[option] = argv[*i + 1];
+  while (*i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0)) {
+    if (arguments->n_listed == ARGUMENTS_MAX) return false;
+    arguments->listed_by[arguments->n_listed] = option;
+    arguments->listed[arguments->n_listed++] = argv[++*i];
+  }
+  return true;
+}
+
 static int run_command(const struct command *command, int argc, char **argv) {
   struct arguments arguments = {.list = &all_commands};
   lynx_assert(command->n_options <= OPTIONS_MAX);
@@ -111,6 +122,10 @@ static int run_command(const struct command *command, int argc, char **argv) {
     if (command->options[o].argument == NULL) {
       if (equals != NULL) return wrong_usage(command, "this option takes no value:", word);
       arguments.option[o] = "";
+    } else if (text_ends_with(command->options[o].argument, " ...")) {
+      if (equals != NULL || i + 1 == argc || (argv[i + 1][0] == '-' && argv[i + 1][1] != 0))
+        return wrong_usage(command, "this option needs a value, and others may follow it:", word);
+      if (!take_list(&arguments, o, argc, argv, &i)) return wrong_usage(command, "too many values of", word);
     } else if (equals != NULL) arguments.option[o] = equals + 1;
     else if (i + 1 < argc) arguments.option[o] = argv[++i];
     else return wrong_usage(command, "this option needs a value:", word);

@@ -66,6 +66,7 @@ enum lynx_status import_read(const struct import_file *files, size_t n, const ch
     return status;
   }
   import_check_order(ret);
+  import_check_possible(ret);
   import_recompute(ret);
   if (ret->n_outside > 0)
     import_against(ret, arena_printf(&ret->arena, "%zu of its requests have a token before they begin, or after they end", ret->n_outside));

@@ -1,6 +1,7 @@
 #include "result/import_result.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,4 +271,52 @@ void import_check_order(struct imported *m) {
   for (size_t i = 0; i < m->n_figures; i++)
     for (size_t k = i + 1; k < m->n_figures && k < i + STATISTICS_MAX && same_values(&m->figures[i], &m->figures[k]); k++)
       check_pair(m, &m->figures[i], &m->figures[k]);
+}
+
+/* The same statistic of the whole answer, as tools call it; NaN: not stated. */
+static double whole_answer(const struct imported *m, const char *statistic) {
+  char name[80];
+  (void)snprintf(name, sizeof name, "end to end %s", statistic);
+  double value = import_figure_stated(m, name);
+  if (!isnan(value)) return value;
+  (void)snprintf(name, sizeof name, "request latency %s", statistic);
+  return import_figure_stated(m, name);
+}
+
+void import_check_possible(struct imported *m) {
+  static const char *const statistics[] = {"mean", "median", "p50", "p90", "p95", "p99", "max"};
+  for (size_t i = 0; i < LYNX_COUNT(statistics); i++) {
+    char name[80];
+    (void)snprintf(name, sizeof name, "time to first token %s", statistics[i]);
+    double first = import_figure_stated(m, name), whole = whole_answer(m, statistics[i]);
+    if (first > 1.001 * whole)
+      import_against(
+          m, arena_printf(&m->arena, "'%s', %.6g ms, is more than the %s of the whole answer, %.6g ms", name, first, statistics[i], whole));
+  }
+  double peak = import_figure_stated(m, "peak output tokens per second"), mean = import_figure_stated(m, "output tokens per second"),
+         most = import_figure_stated(m, "most requests in flight"), allowed = m->concurrency > 0 ? (double)m->concurrency : INFINITY,
+         in_flight = import_figure_stated(m, "requests per second") * whole_answer(m, "mean") / 1000;
+  if (peak > 0 && peak < 0.99 * mean)
+    import_against(m, arena_printf(&m->arena, "its peak of output tokens per second, %.6g, lies below their mean, %.6g", peak, mean));
+  if (most > allowed) import_against(m, arena_printf(&m->arena, "%g requests were in flight at once, where %g are allowed", most, allowed));
+  if (in_flight > 1.05 * allowed + 0.5)
+    import_against(m, arena_printf(&m->arena,
+                                   "its requests per second times their mean latency are %.6g in flight (Little's law), where %g are "
+                                   "allowed",
+                                   in_flight, allowed));
+}
+
+void import_check_rates(struct imported *m) {
+  static const struct {
+    const char *rate, *counts[2];
+  } rates[] = {{"requests per second", {"requests that went well", NULL}},
+               {"output tokens per second", {"output tokens", NULL}},
+               {"input tokens per second", {"input tokens", NULL}},
+               {"tokens per second", {"input tokens", "output tokens"}}};
+  for (size_t i = 0; i < LYNX_COUNT(rates) && m->seconds > 0; i++) {
+    double stated = import_figure_stated(m, rates[i].rate), count = import_figure_stated(m, rates[i].counts[0]);
+    if (rates[i].counts[1] != NULL) count += import_figure_stated(m, rates[i].counts[1]);
+    double room = 0.005 + 0.005 / fmax(fabs(stated), 0.005) + 0.005 / m->seconds;
+    import_agree(m, arena_printf(&m->arena, "'%s'", rates[i].rate), stated, "its count over its seconds", count / m->seconds, room);
+  }
 }

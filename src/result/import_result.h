@@ -85,6 +85,9 @@ void import_release(struct imported *imported);
 /* Holds the figures of a file against its own requests; quantiles and means against one another. */
 void import_recompute(struct imported *imported);
 void import_check_order(struct imported *imported);
+/* What cannot be, whatever was measured: a first token behind the end, a peak below the mean, more in flight than is allowed, by the most
+ * that was seen and by Little's law (requests per second x mean latency). */
+void import_check_possible(struct imported *imported);
 
 /* --- for readers --- */
 
@@ -97,6 +100,8 @@ void import_lacks(struct imported *imported, const char *text);
 void import_against(struct imported *imported, const char *text);
 /* "A says x, and B gives y": where they differ by more than the tolerance, relative to the greater. Either NaN: nothing is said. */
 void import_agree(struct imported *imported, const char *what, double stated, const char *from, double derived, double tolerance);
+/* Rates against counts over the time that was measured, with room for what was rounded to two decimals. For tools that divide so. */
+void import_check_rates(struct imported *imported);
 /* Every line that is not empty, the error placed at it. */
 typedef enum lynx_status import_line(void *context, const char *line, size_t length, struct lynx_error *error);
 enum lynx_status import_each_line(const struct import_file *file, import_line *visit, void *context,

@@ -50,7 +50,9 @@ def figure(found, name):
 
 
 def check_all_recomputed(found):
-    check_equal([f["figure"] for f in found["figures"] if f["recomputed"] is None], [], "every figure is recomputed")
+    by_seconds = ("peak output tokens per second", "most requests in flight")  # vLLM counts these by whole seconds
+    left = [f["figure"] for f in found["figures"] if f["recomputed"] is None and f["figure"] not in by_seconds]
+    check_equal(left, [], "every figure is recomputed")
 
 
 # --- MLPerf: as it was published, then tampered with ---
@@ -295,13 +297,13 @@ def test_a_published_run_of_vllm_bench(d):
 def test_a_rate_that_its_totals_do_not_give(d):
     data = json.loads(text_of(f"{DATA}/vllm-glm5.json"))
     data["output_throughput"] *= 2
-    against(d, "total_output_tokens / duration", written(f"{d}/vllm.json", data))
+    against(d, "its count over its seconds", written(f"{d}/vllm.json", data))
 
 
 def test_a_real_run_of_vllm_bench(d):
     found = against(d, "240, lies below their mean, 538.274", f"{DATA}/vllm-bench.json")  # of half a second, by seconds
-    against(d, "20 requests were in flight at once, and max_concurrency allows 2", f"{DATA}/vllm-bench.json")
-    check_equal((len(found["against"]), len(found["figures"])), (2, 16), "as it wrote it")
+    against(d, "20 requests were in flight at once, where 2 are allowed", f"{DATA}/vllm-bench.json")
+    check_equal((len(found["against"]), len(found["figures"])), (2, 18), "as it wrote it")
     check_all_recomputed(found)
 
 
@@ -340,7 +342,7 @@ def test_a_run_of_sglang_as_python_writes_it(d):
 
 def test_what_cannot_be_is_named(d):
     against(d, "lies below their mean", written(f"{d}/p.json", {**SGLANG, "max_output_tokens_per_s": 150.0}))
-    against(d, "max_concurrency allows 4", written(f"{d}/c.json", {**SGLANG, "max_concurrent_requests": 9}))
+    against(d, "at once, where 4 are allowed", written(f"{d}/c.json", {**SGLANG, "max_concurrent_requests": 9}))
     retokenized = {**SGLANG, "total_output_tokens_retokenized": 1500}
     against(d, "the client's tokenizer 1500", written(f"{d}/t.json", retokenized))
 
@@ -351,7 +353,7 @@ GENAI = {
     "time_to_first_token": {"unit": "ms", "avg": 184.0},
     "output_sequence_length": {"unit": "tokens", "avg": 500.0},
     "input_sequence_length": {"unit": "tokens", "avg": 200.0},
-    "input_config": {"model": ["m"], "output_tokens_mean": 500, "synthetic_input_tokens_mean": 200, "concurrency": 8},
+    "input_config": {"model": ["m"], "output_tokens_mean": 500, "synthetic_input_tokens_mean": 200, "concurrency": 100},
 }
 
 
@@ -376,7 +378,7 @@ VLLM_EDITS = [
     ({"duration": 0.4, "request_throughput": 100.0, "output_throughput": 1000.0}, "the time that was measured"),
     ({"max_concurrency": 1, "start_times": [0.0] * N}, "the most requests at once"),
     ({"mean_itl_ms": 0.5}, "'inter-token latency mean'"),
-    ({"total_token_throughput": 1e6}, "total_token_throughput"),
+    ({"total_token_throughput": 1e6}, "'tokens per second'"),
     ({"p99_ttft_ms": 1.0, "median_ttft_ms": 29.5}, "is more than 'time to first token p99'"),
 ]
 

@@ -278,6 +278,19 @@ def test_a_file_of_holes_has_no_digest(tmp_path):
     assert r.returncode == 2 and "holes" in r.stderr, r.stderr
 
 
+@pytest.mark.skipif(l.SANITIZED, reason="a sanitizer maps terabytes")
+@pytest.mark.parametrize("command", ["profile FILE", "import FILE", "diff FILE now", "merge FILE FILE --out OUT"])
+def test_a_file_of_holes_is_not_read(tmp_path, command):
+    """Of 400 MB that take no room none are read into memory: by how much of it the command ever had."""
+    with open(tmp_path / "log.jsonl", "wb") as f:
+        f.write(b'{"at_s": 0, "prompt_tokens": 1, "output_tokens": 1}\n')
+        f.truncate(400 << 20)
+    words = command.replace("FILE", str(tmp_path / "log.jsonl")).replace("OUT", str(tmp_path / "o.lynx")).split()
+    limited = ["prlimit", f"--as={300 << 20}", l.LYNX, *words]
+    r = subprocess.run(limited, capture_output=True, text=True, timeout=60)
+    assert r.returncode == 2, (r.returncode, r.stderr)
+
+
 def test_a_stolen_intent_is_not_claimed(tmp_path):
     """A bundle that carries the intent of one that is in the ledger: nothing of that run is its own."""
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}

@@ -41,7 +41,7 @@ static void sanitising(void) {
   CHECK_TEXT(text_sanitise(out, 4, "gr\xc3\xbc\xc3\x9f", 6), "gr"); /* cut at a character */
 }
 
-/* As it was sent, in hexadecimal, and in base64 by itself, within "user:KEY" and within "xKEY", in both alphabets. */
+/* As it was sent, in hexadecimal, in base64 by itself, within "user:KEY" and within "xKEY", in both alphabets, %-encoded, reversed. */
 static void redacting_writings(void) {
   static const struct {
     const char *text, *left;
@@ -51,6 +51,9 @@ static void redacting_writings(void) {
               {"c2VjcmV0Pz5rZXkx", "****************"},
               {"dXNlcjpzZWNyZXQ/PmtleTE=", "dXNlcjp***************E="},
               {"eHNlY3JldD8-a2V5MQ==", "eH***************Q=="},
+              {"%73%65%63%72%65%74%3f%3e%6b%65%79%31", "************************************"},
+              {"of secret%3F%3Ekey1&", "of ****************&"},
+              {"1yek>?terces", "************"},
               {"c2VjcmV0 alone", "c2VjcmV0 alone"}};
   for (size_t i = 0; i < LYNX_COUNT(rows); i++) {
     char text[64];
