@@ -499,6 +499,14 @@ static double server_count(struct run *run) {
   return metrics_value((struct bytes){run->metrics.data, run->metrics.length}, METRICS_FINISHED);
 }
 
+/* Does the page that was just read hold anything that is kept? Then it is read again and again. */
+static bool page_tells(const struct run *run) {
+  bool any = false;
+  for (int i = 0; i < METRICS_COUNT && !run->driver->in_process; i++)
+    any = any || !isnan(metrics_value((struct bytes){run->metrics.data, run->metrics.length}, (enum metrics_series)i));
+  return any;
+}
+
 /* More than we sent, and a little for what is counted late: somebody else is there. */
 static void note_other_tenants(struct run *run, const struct session_run *session, double before) {
   if (run->request->part.count > 0) return; /* the others are */
@@ -630,7 +638,7 @@ enum lynx_status run_load(struct run *run, const struct session_plan *plan, stru
   bundle_put_session(run->bundle, row);
   status = bundle_commit(run->bundle, run->error);
   double finished_before = server_count(run);
-  run->has_metrics = !isnan(finished_before);
+  run->has_metrics = page_tells(run);
   struct driver_counter counters[COUNTERS_MAX];
   size_t n_counters = read_counters(run, counters);
   if (status == LYNX_OK) status = start_engines(run, session, threads, n);

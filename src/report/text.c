@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "result/conditions.h"
 #include "result/machine_figures.h"
+#include "result/server_figures.h"
 
 struct style {
   const char *strong, *dim, *bad, *good, *plain;
@@ -167,6 +168,9 @@ static void put_latencies(struct buffer *out, const struct style *s, const struc
                         "  %s*: lynxbench's own lateness can have raised it by more than %.3g %% (method.instrument_error_at_most): it is "
                         "not claimed%s\n",
                         s->dim, 100 * r->contract.method.instrument_error_at_most, s->plain);
+  if (p->tokens_per_event > EVENT_OF_SEVERAL)
+    (void)buffer_printf(out, "    %san event held %.3g tokens: the inter-token latency is between events, not between tokens%s\n", s->dim,
+                        p->tokens_per_event, s->plain);
 }
 
 /* Session by session. */
@@ -276,6 +280,13 @@ static void put_phases(struct buffer *out, const struct style *s, const struct r
                       p->phases_rest_share < -0.01 ? " (they overlap)" : "");
 }
 
+static void put_server(struct buffer *out, const struct style *s, const struct result_precision *p) {
+  char text[96];
+  if (p->n_server > 0) (void)buffer_printf(out, "  %sby the server's own metrics, which nobody can check%s\n", s->dim, s->plain);
+  for (size_t i = 0; i < p->n_server; i++)
+    (void)buffer_printf(out, "    %-22s %s\n", formulas[p->server[i].formula].name, server_figure_text(&p->server[i], text, sizeof text));
+}
+
 static void put_precision(struct buffer *out, const struct style *s, struct result *r, const struct result_precision *p, bool by_session) {
   char a[48], b[48], c[48];
   (void)buffer_printf(out, "\n%s%s%s  executed: %s%s%s   executor %.16s\n", s->strong, p->name, s->plain, p->status,
@@ -304,6 +315,7 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
   put_latencies(out, s, r, p);
   if (by_session) put_sessions(out, s, p);
   put_phases(out, s, p);
+  put_server(out, s, p);
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     (void)buffer_printf(out, "  objective: %s p%g <= %s: %s%s%s (%s; %zu of %zu miss it, ", metric_text(o->metric), 100 * o->quantile,

@@ -163,6 +163,9 @@ struct result_conditions {
   double slowed, gpus_slowed; /* how often a package was slowed for heat; share of the looks at a GPU that found it slowed */
 };
 
+/* Above it an event holds several tokens often enough that it is said beside the inter-token latency. */
+#define EVENT_OF_SEVERAL 1.05
+
 struct result_precision {
   const char *name, *executed_json; /* as the executor said */
   const char *executed, *status, *primitive;
@@ -184,6 +187,14 @@ struct result_precision {
   } * phases;              /* in the order in which answers name them */
   size_t n_phases;
   double phases_rest_share; /* of the time of answers that tell of phases: what none of them covers */
+  struct result_server {
+    int formula;           /* FORMULA_ACCEPTANCE_LENGTH ...: its name and unit */
+    double value;          /* over all counted windows */
+    double *at_s, *points; /* over time: from the first window's begin, the windows one behind the other */
+    size_t n_points;
+    double least, greatest; /* of the points */
+  } * server;               /* what the server's own metrics tell of how it worked */
+  size_t n_server;
   const char *token_source; /* by what tokens were counted, in words */
   /* Means, where in most answers one of the first gaps is like no other, so that the first text may have been sent before the model had
    * run: until that text, and until what follows the gap. 0: there is no such doubt. */

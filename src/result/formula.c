@@ -65,4 +65,16 @@ const struct formula formulas[FORMULA_COUNT] = {
     [FORMULA_MACHINE_SPEED] = {"lynx.machine_speed.1", "machine's speed", "bytes/s, operations/s or ns",
                                "memory bandwidth (STREAM triad), single-precision operations, waking a thread, without the executor: the "
                                "mean of before and after the run"},
+    [FORMULA_ACCEPTANCE_LENGTH] =
+        {"lynx.acceptance_length.1", "acceptance length", "tokens per step",
+         "1 + drafted tokens that were kept / steps with a draft, by the server's counters in the counted windows; or the mean of "
+         "what the server itself gives"},
+    [FORMULA_ACCEPTANCE_RATE] = {"lynx.acceptance_rate.1", "acceptance rate", "share",
+                                 "drafted tokens that were kept / drafted tokens, by the server's counters in the counted windows; or "
+                                 "the mean of what the server itself gives"},
+    [FORMULA_CACHE_HIT_RATE] = {"lynx.cache_hit_rate.1", "prefix cache hit rate", "share",
+                                "tokens found in the prefix cache / tokens looked up, by the server's counters in the counted windows; "
+                                "or the mean of what the server itself gives"},
+    [FORMULA_PREEMPTIONS] = {"lynx.preemptions.1", "preempted", "requests",
+                             "requests whose work was thrown away for want of cache, by the server's counter in the counted windows"},
 };

@@ -14,6 +14,7 @@
 #include "result/points.h"
 #include "result/represent.h"
 #include "result/rows.h"
+#include "result/server_figures.h"
 #include "result/steady_window.h"
 #include "result/values.h"
 
@@ -376,6 +377,7 @@ enum lynx_status precision_compute(struct bundle *bundle, struct result *result,
   scan_release(&scan);
   if (status == LYNX_OK) status = represent_judge(bundle, result, p, error);
   if (status == LYNX_OK) status = phases_judge(bundle, result, p, error);
+  if (status == LYNX_OK) status = server_figures_judge(bundle, result, p, rows, error);
   if (status == LYNX_OK) status = check_verdicts_judge(bundle, result, p, sessions, error);
   return status;
 }

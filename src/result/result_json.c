@@ -282,6 +282,31 @@ static void put_phases(struct json_writer *json, const struct result_precision *
   json_close(json);
 }
 
+static void put_server(struct json_writer *json, const struct result_precision *p) {
+  if (p->n_server == 0) return;
+  json_key(json, "server_metrics");
+  json_open_array(json);
+  for (size_t i = 0; i < p->n_server; i++) {
+    const struct result_server *f = &p->server[i];
+    json_open_object(json);
+    json_put_text(json, "figure", formulas[f->formula].name);
+    json_put_text(json, "formula", formulas[f->formula].id);
+    json_put_text(json, "unit", formulas[f->formula].unit);
+    put(json, "value", f->value);
+    json_key(json, "over_time");
+    json_open_array(json);
+    for (size_t k = 0; k < f->n_points; k++) {
+      json_open_array(json);
+      json_double(json, f->at_s[k]);
+      json_double(json, f->points[k]);
+      json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+  }
+  json_close(json);
+}
+
 static void put_objectives(struct json_writer *json, const struct result_precision *p) {
   json_key(json, "objectives");
   json_open_array(json);
@@ -334,6 +359,7 @@ static void put_precision(struct json_writer *json, const struct contract *contr
   for (int m = 0; m < METRIC_COUNT; m++) put_latency(json, (enum metric)m, &p->latency[m]);
   json_close(json);
   put_phases(json, p);
+  put_server(json, p);
   put_objectives(json, p);
   put_interval(json, "accuracy", formulas[accuracy_formula].id, &p->accuracy);
   put(json, "accuracy_ratio", p->accuracy_ratio);

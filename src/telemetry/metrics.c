@@ -29,6 +29,14 @@ static const struct {
     [METRICS_CACHE_HITS] = {"server.cache_hits", {"vllm:prefix_cache_hits_total"}},
     [METRICS_PREEMPTIONS] = {"server.preemptions", {"vllm:num_preemptions_total", "sglang:num_retracted_requests_total"}},
     [METRICS_CACHE_USE] = {"server.cache_use", {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"}},
+    [METRICS_DRAFTS] = {"server.drafts", {"vllm:spec_decode_num_drafts_total", "llamacpp:spec_decode_num_drafts_total"}},
+    [METRICS_DRAFT_TOKENS] = {"server.draft_tokens",
+                              {"vllm:spec_decode_num_draft_tokens_total", "llamacpp:spec_decode_num_draft_tokens_total"}},
+    [METRICS_ACCEPTED_TOKENS] = {"server.accepted_tokens",
+                                 {"vllm:spec_decode_num_accepted_tokens_total", "llamacpp:spec_decode_num_accepted_tokens_total"}},
+    [METRICS_ACCEPTANCE_LENGTH] = {"server.acceptance_length", {"sglang:spec_accept_length"}},
+    [METRICS_ACCEPTANCE_RATE] = {"server.acceptance_rate", {"sglang:spec_accept_rate"}},
+    [METRICS_CACHE_HIT_RATE] = {"server.cache_hit_rate", {"sglang:cache_hit_rate"}},
 };
 
 static const struct {

@@ -20,6 +20,12 @@ enum metrics_series {
   METRICS_CACHE_HITS,
   METRICS_PREEMPTIONS, /* requests whose work was thrown away for want of cache: a counter */
   METRICS_CACHE_USE,   /* share of the key-value cache */
+  METRICS_DRAFTS,      /* speculative decoding: steps with a draft, tokens drafted, drafted tokens that were kept: counters */
+  METRICS_DRAFT_TOKENS,
+  METRICS_ACCEPTED_TOKENS,
+  METRICS_ACCEPTANCE_LENGTH, /* of servers that tell ratios instead: tokens a step, shares */
+  METRICS_ACCEPTANCE_RATE,
+  METRICS_CACHE_HIT_RATE,
   METRICS_COUNT
 };
 

@@ -1,0 +1,116 @@
+"""What a server's own metrics tell of speculative decoding, its prefix cache and preemption: over the counted windows
+and over time, equal to what the server did; and answers whose events hold several tokens say so."""
+
+import re
+import threading
+
+import pytest
+from lynx import *
+from made import Handler, Server, Stream
+
+# Each answer: 4 steps, 12 tokens drafted, 6 kept; 100 prompt tokens looked up, 40 found; every fourth is preempted.
+DRAFTS, DRAFTED, KEPT, LOOKED_UP, FOUND = 4, 12, 6, 100, 40
+
+VLLM = {
+    "vllm:spec_decode_num_drafts_total": lambda n: DRAFTS * n,
+    "vllm:spec_decode_num_draft_tokens_total": lambda n: DRAFTED * n,
+    "vllm:spec_decode_num_accepted_tokens_total": lambda n: KEPT * n,
+    "vllm:prefix_cache_queries_total": lambda n: LOOKED_UP * n,
+    "vllm:prefix_cache_hits_total": lambda n: FOUND * n,
+    "vllm:num_preemptions_total": lambda n: n // 4,
+}
+SGLANG = {
+    "sglang:spec_accept_length": lambda n: 2.5,
+    "sglang:spec_accept_rate": lambda n: 0.5,
+    "sglang:cache_hit_rate": lambda n: 0.4,
+}
+
+
+@contextlib.contextmanager
+def server(metrics):
+    n = [0]
+
+    class Answering(Handler):
+        def do_GET(self):
+            if self.path != "/metrics":
+                return super().do_GET()
+            page = "".join(f'{name}{{model_name="m"}} {of(n[0])}\n' for name, of in metrics.items()).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+
+        def do_POST(self):
+            self.body()
+            with contextlib.suppress(OSError):
+                s = Stream(self)
+                for _ in range(4):
+                    s.text("two words ", after=0.005)
+                n[0] += 1
+                s.end(8)
+
+    s = Server(("127.0.0.1", 0), Answering)
+    threading.Thread(target=s.serve_forever, daemon=True).start()
+    try:
+        yield s.server_address[1]
+    finally:
+        s.shutdown()
+        s.server_close()
+
+
+def measured(d, metrics):
+    with server(metrics) as port:
+        path = contract(
+            f"{d}/c.yaml",
+            port,
+            regime="{load: constant, rate_per_s: 20}",
+            workload="{model: m, output_tokens: 8, prompts: {count: 8, bytes: 32}}",
+            method="{warm_up: 500ms, counted: 4s, sessions: 2, drain: 2s, request_timeout: 5s, "
+            "instrument_error_at_most: 1, steady: reported}",
+        )
+        r = lynx("run", path, "--out", f"{d}/r.lynx", "--quiet")
+        assert r.returncode in (0, 1), r.stderr
+    return f"{d}/r.lynx"
+
+
+@pytest.mark.parametrize("name, metrics", [("vllm", VLLM), ("sglang", SGLANG)])
+def test_what_the_server_tells(d, name, metrics):
+    bundle = measured(d, metrics)
+    p = show(bundle)["precisions"][0]
+    found = {f["figure"]: f for f in p["server_metrics"]}
+    want = {"acceptance length": 1 + KEPT / DRAFTS, "acceptance rate": KEPT / DRAFTED}
+    want["prefix cache hit rate"] = FOUND / LOOKED_UP
+    for figure, value in want.items():
+        assert found[figure]["value"] == pytest.approx(value), figure
+        assert found[figure]["formula"].startswith("lynx.") and len(found[figure]["over_time"]) >= 3
+        at = [x for x, _ in found[figure]["over_time"]]
+        assert at == sorted(at) and 0 <= at[0] and at[-1] <= 8.001, "two windows, one behind the other"
+        assert all(y == pytest.approx(value) for _, y in found[figure]["over_time"])
+    if name == "vllm":
+        preempted = found["preempted"]
+        assert preempted["value"] == sum(y for _, y in preempted["over_time"]) and 20 <= preempted["value"] <= 42
+    text = lynx("show", bundle).stdout
+    assert re.search(r"acceptance length +2\.5 tokens per step", text), text
+    assert re.search(r"cache hit rate +40 %", text), text
+    assert "an event held 2 tokens: the inter-token latency is between events" in text
+    r = lynx("report", bundle, "--out", f"{d}/r.html")
+    page = open(f"{d}/r.html").read()
+    assert r.returncode == 0 and "By the server's own metrics" in page and "<b>acceptance length</b>" in page
+    assert page.count("counted time") >= 3, "each has its course over time"
+
+
+def test_nothing_is_said_of_nothing(d):
+    bundle = measured(d, {"vllm:num_requests_running": lambda n: 1, "vllm:num_preemptions_total": lambda n: 0})
+    assert "server_metrics" not in show(bundle)["precisions"][0]
+    assert "server's own metrics" not in lynx("show", bundle).stdout
+
+
+def test_a_server_that_was_restarted_counts_anew(d):
+    """A counter that goes back is left out: no ratio is below nothing or above what can be."""
+    again = dict(VLLM, **{"vllm:spec_decode_num_accepted_tokens_total": lambda n: KEPT * (n % 50)})
+    found = {f["figure"]: f for f in show(measured(d, again))["precisions"][0]["server_metrics"]}
+    assert found["acceptance rate"]["value"] == pytest.approx(KEPT / DRAFTED), found["acceptance rate"]["over_time"]
+
+
+if __name__ == "__main__":
+    main(__file__)
