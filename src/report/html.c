@@ -442,7 +442,7 @@ static void put_phases(struct buffer *out, const struct result_precision *p) {
 
 /* What the server's own metrics tell, each with its course over the counted windows. */
 static void put_server(struct buffer *out, const struct result_precision *p) {
-  char text[96];
+  char text[160];
   if (p->n_server == 0) return;
   (void)buffer_text(out,
                     "<h3>By the server's own metrics</h3><p class='dim'>Its word: nothing of it can be recomputed from requests. Over the "
@@ -459,7 +459,9 @@ static void put_server(struct buffer *out, const struct result_precision *p) {
     plot.x = (struct svg_axis){.least = 0, .greatest = fmax(f->at_s[f->n_points - 1], 1e-9), .unit = SVG_SECONDS, .label = "counted time"};
     plot.y = (struct svg_axis){.least = 0,
                                .greatest = 1.1 * greatest,
-                               .unit = strcmp(formula->unit, "share") == 0 ? SVG_SHARE : SVG_NUMBER,
+                               .unit = strcmp(formula->unit, "share") == 0 ? SVG_SHARE
+                                       : strcmp(formula->unit, "ns") == 0  ? SVG_NANOSECONDS
+                                                                           : SVG_NUMBER,
                                .label = formula->name};
     (void)buffer_text(out, "<figure>");
     svg_begin(&plot, formula->name);

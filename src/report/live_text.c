@@ -7,6 +7,7 @@
 #include "report/live_report.h"
 #include "report/text.h"
 #include "result/conditions.h"
+#include "result/server_figures.h"
 
 enum { WIDTH = 100, PARTS_SHOWN = 8, TRACED_SHOWN = 7, LANES_SHOWN = 8, LEAST_PART_PERCENT = 2, FINDINGS_SHOWN = 6 };
 
@@ -93,6 +94,13 @@ static void put_life(struct page *p) {
     text = arena_printf(&p->arena, "%s%s%s %s", text, i > 0 ? " · " : "", live->phases[i].name, duration(p, live->phases[i].mean_ns));
   put_wrapped(p, "a request", 0, arena_printf(&p->arena, "%s   = %s", text, duration(p, live->life_ns)));
   if (!live->phases_of_server) put_wrapped(p, "", 0, "by the client: the server reports no queue, prefill and decode (its metrics would)");
+  for (size_t i = 0; i < live->precision->n_server; i++) {
+    const struct result_server *f = &live->precision->server[i];
+    char said[160];
+    put_wrapped(
+        p, "", 0,
+        arena_printf(&p->arena, "by the server's metrics: %s %s", formulas[f->formula].name, server_figure_text(f, said, sizeof said)));
+  }
 }
 
 static void put_lanes(struct page *p) {

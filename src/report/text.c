@@ -281,7 +281,7 @@ static void put_phases(struct buffer *out, const struct style *s, const struct r
 }
 
 static void put_server(struct buffer *out, const struct style *s, const struct result_precision *p) {
-  char text[96];
+  char text[160];
   if (p->n_server > 0) (void)buffer_printf(out, "  %sby the server's own metrics, which nobody can check%s\n", s->dim, s->plain);
   for (size_t i = 0; i < p->n_server; i++)
     (void)buffer_printf(out, "    %-22s %s\n", formulas[p->server[i].formula].name, server_figure_text(&p->server[i], text, sizeof text));

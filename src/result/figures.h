@@ -189,6 +189,7 @@ struct result_precision {
   double phases_rest_share; /* of the time of answers that tell of phases: what none of them covers */
   struct result_server {
     int formula;           /* FORMULA_ACCEPTANCE_LENGTH ...: its name and unit */
+    double here;           /* ns: the mean that the client saw of the same; NaN: it has none, or the formula has none */
     double value;          /* over all counted windows */
     double *at_s, *points; /* over time: from the first window's begin, the windows one behind the other */
     size_t n_points;

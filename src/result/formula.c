@@ -77,4 +77,8 @@ const struct formula formulas[FORMULA_COUNT] = {
                                 "or the mean of what the server itself gives"},
     [FORMULA_PREEMPTIONS] = {"lynx.preemptions.1", "preempted", "requests",
                              "requests whose work was thrown away for want of cache, by the server's counter in the counted windows"},
+    [FORMULA_SERVER_TTFT] = {"lynx.server_ttft.1", "first token", "ns",
+                             "seconds / requests that the server's own histogram of the time to the first token gained in the counted "
+                             "windows: from its frontend's clock, of whoever asked"},
+    [FORMULA_SERVER_E2E] = {"lynx.server_e2e.1", "whole answer", "ns", "the same of the server's histogram of whole requests"},
 };

@@ -293,6 +293,7 @@ static void put_server(struct json_writer *json, const struct result_precision *
     json_put_text(json, "formula", formulas[f->formula].id);
     json_put_text(json, "unit", formulas[f->formula].unit);
     put(json, "value", f->value);
+    if (!isnan(f->here)) put_ns(json, "client_mean", f->here);
     json_key(json, "over_time");
     json_open_array(json);
     for (size_t k = 0; k < f->n_points; k++) {

@@ -16,11 +16,15 @@ static const struct wanted {
   int formula;
   enum metrics_series kept, of, given;
   double plus, most; /* beyond the most no server can have been */
+  double scale;
+  int here; /* the client's own metric of the same; METRIC_COUNT: it has none */
 } wanted[] = {
-    {FORMULA_ACCEPTANCE_LENGTH, METRICS_ACCEPTED_TOKENS, METRICS_DRAFTS, METRICS_ACCEPTANCE_LENGTH, 1, 1e6},
-    {FORMULA_ACCEPTANCE_RATE, METRICS_ACCEPTED_TOKENS, METRICS_DRAFT_TOKENS, METRICS_ACCEPTANCE_RATE, 0, 1.0001},
-    {FORMULA_CACHE_HIT_RATE, METRICS_CACHE_HITS, METRICS_CACHE_QUERIES, METRICS_CACHE_HIT_RATE, 0, 1.0001},
-    {FORMULA_PREEMPTIONS, METRICS_PREEMPTIONS, METRICS_COUNT, METRICS_COUNT, 0, 1e15},
+    {FORMULA_ACCEPTANCE_LENGTH, METRICS_ACCEPTED_TOKENS, METRICS_DRAFTS, METRICS_ACCEPTANCE_LENGTH, 1, 1e6, 1, METRIC_COUNT},
+    {FORMULA_ACCEPTANCE_RATE, METRICS_ACCEPTED_TOKENS, METRICS_DRAFT_TOKENS, METRICS_ACCEPTANCE_RATE, 0, 1.0001, 1, METRIC_COUNT},
+    {FORMULA_CACHE_HIT_RATE, METRICS_CACHE_HITS, METRICS_CACHE_QUERIES, METRICS_CACHE_HIT_RATE, 0, 1.0001, 1, METRIC_COUNT},
+    {FORMULA_PREEMPTIONS, METRICS_PREEMPTIONS, METRICS_COUNT, METRICS_COUNT, 0, 1e15, 1, METRIC_COUNT},
+    {FORMULA_SERVER_TTFT, METRICS_FIRST_TOKEN_SUM, METRICS_FIRST_TOKEN_COUNT, METRICS_COUNT, 0, 1e6, 1e9, METRIC_TIME_TO_FIRST_TOKEN},
+    {FORMULA_SERVER_E2E, METRICS_WHOLE_SUM, METRICS_WHOLE_COUNT, METRICS_COUNT, 0, 1e6, 1e9, METRIC_END_TO_END},
 };
 
 /* One series of a session, by time. */
@@ -119,13 +123,18 @@ static void put_figure(struct arena *arena, struct result_precision *p, const st
   bool speaks = w->of == METRICS_COUNT ? f->kept > 0 : f->of > 0 || f->n > 0;
   if (!speaks || f->n_points == 0 || !isfinite(value)) return;
   struct result_server *r = &p->server[p->n_server++];
-  *r = (struct result_server){
-      .formula = w->formula, .value = number_round(value, 7), .n_points = f->n_points, .least = INFINITY, .greatest = -INFINITY};
+  *r = (struct result_server){.formula = w->formula,
+                              .value = number_round(w->scale * value, 7),
+                              .here = w->here != METRIC_COUNT && p->latency[w->here].n > 0 ? p->latency[w->here].mean.interval.estimate
+                                                                                           : NAN,
+                              .n_points = f->n_points,
+                              .least = INFINITY,
+                              .greatest = -INFINITY};
   r->at_s = arena_alloc(arena, f->n_points, sizeof *r->at_s);
   r->points = arena_alloc(arena, f->n_points, sizeof *r->points);
   for (size_t i = 0; i < f->n_points; i++) {
     r->at_s[i] = number_round(f->at[i], 7);
-    r->points[i] = number_round(f->points[i], 7);
+    r->points[i] = number_round(w->scale * f->points[i], 7);
     r->least = fmin(r->least, r->points[i]);
     r->greatest = fmax(r->greatest, r->points[i]);
   }
@@ -157,7 +166,22 @@ enum lynx_status server_figures_judge(struct bundle *bundle, struct result *resu
   return status;
 }
 
+/* By the server, here, and what lies between. */
+static char *latency_text(const struct result_server *f, char *text, size_t size) {
+  char own[32], here[32], between[32];
+  (void)number_duration_text(own, sizeof own, f->value);
+  if (isnan(f->here) || isinf(f->here)) (void)snprintf(text, size, "%s on average", own);
+  else if (f->here < f->value)
+    (void)snprintf(text, size, "%s on average, %s here: it counts other requests, too, or from an earlier moment", own,
+                   number_duration_text(here, sizeof here, f->here));
+  else
+    (void)snprintf(text, size, "%s on average, %s here: %s lie before its clock and behind it", own,
+                   number_duration_text(here, sizeof here, f->here), number_duration_text(between, sizeof between, f->here - f->value));
+  return text;
+}
+
 char *server_figure_text(const struct result_server *figure, char *text, size_t size) {
+  if (strcmp(formulas[figure->formula].unit, "ns") == 0) return latency_text(figure, text, size);
   const char *unit = formulas[figure->formula].unit;
   bool share = strcmp(unit, "share") == 0;
   double scale = share ? 100 : 1;

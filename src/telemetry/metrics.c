@@ -37,6 +37,15 @@ static const struct {
     [METRICS_ACCEPTANCE_LENGTH] = {"server.acceptance_length", {"sglang:spec_accept_length"}},
     [METRICS_ACCEPTANCE_RATE] = {"server.acceptance_rate", {"sglang:spec_accept_rate"}},
     [METRICS_CACHE_HIT_RATE] = {"server.cache_hit_rate", {"sglang:cache_hit_rate"}},
+    [METRICS_FIRST_TOKEN_SUM] = {"server.first_token_sum_s",
+                                 {"vllm:time_to_first_token_seconds_sum", "sglang:time_to_first_token_seconds_sum"}},
+    [METRICS_FIRST_TOKEN_COUNT] = {"server.first_token_count",
+                                   {"vllm:time_to_first_token_seconds_count", "sglang:time_to_first_token_seconds_count"}},
+    [METRICS_WHOLE_SUM] = {"server.end_to_end_sum_s",
+                           {"vllm:e2e_request_latency_seconds_sum", "sglang:e2e_request_latency_seconds_sum", "tgi_request_duration_sum"}},
+    [METRICS_WHOLE_COUNT] = {"server.end_to_end_count",
+                             {"vllm:e2e_request_latency_seconds_count", "sglang:e2e_request_latency_seconds_count",
+                              "tgi_request_duration_count"}},
 };
 
 static const struct {

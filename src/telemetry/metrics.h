@@ -26,6 +26,10 @@ enum metrics_series {
   METRICS_ACCEPTANCE_LENGTH, /* of servers that tell ratios instead: tokens a step, shares */
   METRICS_ACCEPTANCE_RATE,
   METRICS_CACHE_HIT_RATE,
+  METRICS_FIRST_TOKEN_SUM, /* the server's own clock: seconds, and requests */
+  METRICS_FIRST_TOKEN_COUNT,
+  METRICS_WHOLE_SUM,
+  METRICS_WHOLE_COUNT,
   METRICS_COUNT
 };
 

@@ -18,6 +18,10 @@ VLLM = {
     "vllm:prefix_cache_queries_total": lambda n: LOOKED_UP * n,
     "vllm:prefix_cache_hits_total": lambda n: FOUND * n,
     "vllm:num_preemptions_total": lambda n: n // 4,
+    "vllm:time_to_first_token_seconds_sum": lambda n: 0.004 * n,  # the first text is sent after 5 ms
+    "vllm:time_to_first_token_seconds_count": lambda n: n,
+    "vllm:e2e_request_latency_seconds_sum": lambda n: 10.0 * n,  # more than anybody waited here
+    "vllm:e2e_request_latency_seconds_count": lambda n: n,
 }
 SGLANG = {
     "sglang:spec_accept_length": lambda n: 2.5,
@@ -89,7 +93,13 @@ def test_what_the_server_tells(d, name, metrics):
     if name == "vllm":
         preempted = found["preempted"]
         assert preempted["value"] == sum(y for _, y in preempted["over_time"]) and 20 <= preempted["value"] <= 42
+        first = found["first token"]
+        assert first["value"] == pytest.approx(4e6) and first["client_mean"] > 5e6
+        assert first["client_mean"] == pytest.approx(p["latency"]["time_to_first_token"]["mean"]["estimate"])
     text = lynx("show", bundle).stdout
+    if name == "vllm":
+        assert re.search(r"first token +4 ms on average, [\d.]+ ms here: [\d.]+ ms lie before", text), text
+        assert re.search(r"whole answer +10 s on average, [\d.]+ ms here: it counts other requests", text), text
     assert re.search(r"acceptance length +2\.5 tokens per step", text), text
     assert re.search(r"cache hit rate +40 %", text), text
     assert "an event held 2 tokens: the inter-token latency is between events" in text
