@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "cli/capture_target.h"
 #include "cli/command.h"
+#include "cli/text_file.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
 #include "executor/disclose.h"
@@ -92,7 +93,7 @@ bool capture_text(const char *path, const struct buffer *text, struct fact_list 
 
 bool capture_file(const char *path, struct fact_list *facts) {
   struct buffer text;
-  if (!read_file(path, CAPTURE_FILE_MAX, &text)) return false;
+  if (!text_file_read(path, CAPTURE_FILE_MAX, &text, NULL)) return false;
   bool good = capture_text(path, &text, facts);
   buffer_release(&text);
   return good;

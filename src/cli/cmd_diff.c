@@ -6,6 +6,7 @@
 #include "cli/capture_target.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/text_file.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
 #include "executor/import.h"
@@ -54,11 +55,11 @@ static bool load_now(const struct arguments *arguments, struct side *side) {
 static bool load(const char *path, const struct arguments *arguments, struct side *side) {
   struct buffer text;
   if (strcmp(path, "now") == 0) return load_now(arguments, side);
-  if (!read_file(path, CAPTURE_FILE_MAX, &text)) return false;
-  bool bundle = text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0,
-       good = bundle || capture_text(path, &text, &side->facts);
+  if (file_is_record(path)) return load_bundle(path, side);
+  if (!text_file_read(path, CAPTURE_FILE_MAX, &text, NULL)) return false;
+  bool good = capture_text(path, &text, &side->facts);
   buffer_release(&text);
-  return good && (!bundle || load_bundle(path, side));
+  return good;
 }
 
 static void side_release(struct side *side) {

@@ -6,6 +6,7 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/text_file.h"
 #include "report/import_report.h"
 #include "result/import_result.h"
 
@@ -63,16 +64,10 @@ static bool show_json(const struct imported *m, const char *out, const char *roo
 
 /* False: reported. */
 static bool load(const char *path, struct import_file *ret, struct buffer *text) {
-  uint8_t digest[DIGEST_BYTES];
-  if (!read_file(path, IMPORT_FILE_BYTES_MAX, text)) return false;
-  if (text->data != NULL && strlen(text->data) < text->length) {
-    complain("lynxbench: %s: found a byte 0; accepted: text\n", path);
-    buffer_release(text);
-    return false;
-  }
-  *ret = (struct import_file){.path = path, .text = text->data != NULL ? text->data : "", .length = text->length};
-  digest_of(ret->text, ret->length, digest);
-  (void)digest_hex(digest, ret->digest);
+  *ret = (struct import_file){.path = path};
+  if (!text_file_read(path, IMPORT_FILE_BYTES_MAX, text, ret->digest)) return false;
+  ret->text = text->data;
+  ret->length = text->length;
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/text_file.h"
 #include "record/bundle.h"
 #include "result/profile.h"
 #include "telemetry/metrics.h"
@@ -171,12 +172,9 @@ static int run(const struct arguments *arguments) {
   }
   const char *source = arguments->option[FLAG_SOURCE] != NULL ? arguments->option[FLAG_SOURCE] : path;
   (void)clock_text(now, clock_system.realtime_ns(clock_system.context));
-  if (!read_file(path, LOG_BYTES_MAX, &text)) return EXIT_WRONG_INPUT;
-  if (text.length >= 16 && memcmp(text.data, "SQLite format 3", 16) == 0) {
-    buffer_release(&text);
-    return profile_of_bundle(path, source, now, &profile) ? finish(arguments, &profile) : EXIT_WRONG_INPUT;
-  }
-  enum lynx_status status = request_log_parse(text.data != NULL ? text.data : "", text.length, format, &log, &error);
+  if (file_is_record(path)) return profile_of_bundle(path, source, now, &profile) ? finish(arguments, &profile) : EXIT_WRONG_INPUT;
+  if (!text_file_read(path, LOG_BYTES_MAX, &text, NULL)) return EXIT_WRONG_INPUT;
+  enum lynx_status status = request_log_parse(text.data, text.length, format, &log, &error);
   buffer_release(&text);
   if (status != LYNX_OK) {
     lynx_error_at(&error, path, 0, NULL);

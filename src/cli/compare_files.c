@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/capture_target.h"
+#include "cli/text_file.h"
 #include "report/files_report.h"
 
 /* What is read lies in its texts until the end. */
@@ -17,23 +18,16 @@ struct side {
 static bool read_one(struct side *side, const char *path) {
   struct import_file file = {.path = path};
   struct lynx_error error = {0};
-  uint8_t digest[DIGEST_BYTES];
   struct buffer *text = &side->texts[side->n_texts];
   if (file_is_record(path)) {
     complain("lynxbench compare: %s: a bundle of lynxbench; accepted here: results of other tools. Two bundles: lynxbench compare A B\n",
              path);
     return false;
   }
-  if (!read_file(path, IMPORT_FILE_BYTES_MAX, text)) return false;
+  if (!text_file_read(path, IMPORT_FILE_BYTES_MAX, text, file.digest)) return false;
   side->n_texts++;
-  file.text = text->data != NULL ? text->data : "";
+  file.text = text->data;
   file.length = text->length;
-  if (strlen(file.text) < file.length) {
-    complain("lynxbench: %s: found a byte 0; accepted: text\n", path);
-    return false;
-  }
-  digest_of(file.text, file.length, digest);
-  (void)digest_hex(digest, file.digest);
   if (import_read(&file, 1, NULL, 0, &side->items[side->read.n], &error) != LYNX_OK) return report_error(&error), false;
   side->read.n++;
   return true;

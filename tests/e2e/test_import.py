@@ -1,6 +1,8 @@
 """What other tools measured: read, recomputed where it holds requests, checked against itself. The tampers that
 MLPerf's own checker passes are found; the bundles say what they lack and support no claim."""
 
+import gzip
+import hashlib
 import re
 
 import pytest
@@ -551,6 +553,32 @@ def test_two_tools_at_once(d):
 def test_nothing_is_overwritten(d):
     _, bundle = imported(d, f"{DATA}/llama-bench.json")
     check_equal(lynx("import", DETAIL, "--out", bundle).returncode, 2, "it is there")
+
+
+def test_as_people_have_the_file(d):
+    """Packed, or with a byte-order mark: the same figures, and the digest of the file itself. Else a word on what it is."""
+    plain = json.dumps(SGLANG).encode()
+    want = imported(d, written(f"{d}/plain.json", plain.decode()))[0]["figures"]
+    forms = {"packed": gzip.compress(plain[:500]) + gzip.compress(plain[500:]), "marked": b"\xef\xbb\xbf" + plain}
+    for name, data in forms.items():
+        with open(f"{d}/{name}.json", "wb") as f:
+            f.write(data)
+        found, _ = imported(d, f"{d}/{name}.json")
+        check_equal(found["figures"], want, name)
+        check_equal(found["files"][0]["sha256"], hashlib.sha256(data).hexdigest(), f"{name}: the file's own digest")
+    wrong = {
+        "utf16": (plain.decode().encode("utf-16"), "UTF-16; accepted: UTF-8"),
+        "zero": (plain + b"\0", "found a byte 0"),
+        "short": (gzip.compress(plain)[:-20], "ends too early"),
+        "other": (b"\x1f\x8b" + plain, "no gzip file inside"),
+        "bomb": (gzip.compress(b"x" * (600 << 20), 1), "larger than such a file may be"),
+    }
+    for name, (data, words) in wrong.items():
+        with open(f"{d}/{name}.json", "wb") as f:
+            f.write(data)
+        r = lynx("import", f"{d}/{name}.json", "--out", f"{d}/{name}.lynx")
+        check_equal(r.returncode, 2, name)
+        check_in(words, r.stderr, name)
 
 
 if __name__ == "__main__":
