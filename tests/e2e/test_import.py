@@ -556,7 +556,7 @@ def test_nothing_is_overwritten(d):
 
 
 def test_as_people_have_the_file(d):
-    """Packed, or with a byte-order mark: the same figures, and the digest of the file itself. Else a word on what it is."""
+    """Packed, or with a byte-order mark: the same figures, and the digest of the file itself. Else what it is."""
     plain = json.dumps(SGLANG).encode()
     want = imported(d, written(f"{d}/plain.json", plain.decode()))[0]["figures"]
     forms = {"packed": gzip.compress(plain[:500]) + gzip.compress(plain[500:]), "marked": b"\xef\xbb\xbf" + plain}
