@@ -10,6 +10,7 @@
 #include "attribute/live_samples.h"
 #include "attribute/live_series.h"
 #include "attribute/live_start.h"
+#include "attribute/live_stops.h"
 #include "attribute/live_traced.h"
 #include "attribute/live_verdict.h"
 #include "base/json.h"
@@ -27,6 +28,7 @@ struct gathering {
   size_t n, room;
   struct live_samples *samples;
   struct live_starting *start;
+  struct live_stopping *stopping;
 };
 
 static enum lynx_status keep_session(void *context, const struct bundle_session *s) {
@@ -83,7 +85,8 @@ static bool add_sessions(struct gathering *g) {
     if (s->purpose != PURPOSE_MEASURE && s->purpose != PURPOSE_CERTIFY) continue;
     good = live_lanes_add(&live->arena, g->bundle, s, &live->at);
     live->at.concurrency = s->concurrency;
-    good = good && live_samples_add(g->samples, g->bundle, s) && live_start_add(g->start, g->bundle, s);
+    good = good && live_samples_add(g->samples, g->bundle, s) && live_start_add(g->start, g->bundle, s) &&
+           live_stops_add(g->stopping, g->bundle, s);
   }
   if (above != NULL && good) {
     live->beyond.concurrency = above->concurrency;
@@ -177,6 +180,8 @@ static void read_in_flight(struct live *live) {
   live->in_flight = closed              ? (double)live->at.concurrency
                     : live->life_ns > 0 ? live->precision->request_rate.estimate * live->life_ns / 1e9
                                         : NAN;
+  /* An open load's sessions say how many it would allow. */
+  if (!closed) live->at.concurrency = live->in_flight >= 0 && live->in_flight < 1e9 ? llround(live->in_flight) : 0;
 }
 
 /* --- */
@@ -200,11 +205,13 @@ bool live_read(struct bundle *bundle, const struct result *result, struct live *
   struct gathering g = {.live = ret, .bundle = bundle, .precision = ret->precision->name};
   g.samples = live_samples_new(ret);
   g.start = live_start_new();
+  g.stopping = live_stops_new(ret);
   bool good = bundle_each_session(bundle, keep_session, &g, NULL) == LYNX_OK &&
               bundle_start_facts(bundle, ret->precision->name, &ret->facts, NULL) == LYNX_OK &&
               bundle_each_event(bundle, keep_event, ret, NULL) == LYNX_OK && add_sessions(&g);
   live_samples_finish(g.samples);
   live_start_finish(g.start, &ret->start);
+  live_stops_finish(g.stopping);
   if (good) {
     ret->profiling_cost = cost_of_profiling(&g, result);
     read_machine(ret, bundle_meta(bundle, "sampled_host"));

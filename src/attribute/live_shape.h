@@ -140,6 +140,24 @@ struct live_start {
   double excess;                            /* what the first three parts took beyond the later ones, as a share of all requests' time */
 };
 
+/* Stops of all answers in flight at once, in the counted windows; 0 of all: there are none, or no tokens to tell by. */
+struct live_stops {
+  int64_t n;
+  double window_s;                   /* that was looked at */
+  double mean_ns, longest_ns, share; /* of the window */
+  double every_ns;                   /* where they are regular; NaN */
+  double gap_ns, longest_gaps_ns;    /* the median gap between tokens; the least of the longest thousandth */
+  double of_longest;                 /* share of these that are stops */
+  double whole_p99_ns, without_ns;   /* of an answer, and less what it stood */
+  double at_first;                   /* share of the stops in which another answer's prompt is worked on, by when its first token comes */
+  struct live_stopped {
+    const char *program, *name; /* of the thread whose state differs most; NULL: nothing was sampled, or nothing differs */
+    int state;                  /* STOPPED_RUNNING, STOPPED_READY, or STOPPED_WAIT + enum wait_kind */
+    double inside, outside;     /* shares of the time */
+  } thread;
+};
+enum { STOPPED_RUNNING, STOPPED_READY, STOPPED_WAIT, STOPPED_STATES = STOPPED_WAIT + WAIT_COUNT };
+
 enum { LIVE_BINS = 200, LIVE_TRACKS_MAX = 6, LIVE_MARKS_MAX = 64 };
 
 /* The run over time, in LIVE_BINS bins; times in bins. */
@@ -203,6 +221,7 @@ struct live {
   double lock_held;           /* share of time in which an interpreter's lock is held, by looks; NaN: not known */
   struct live_around around;
   struct live_start start;
+  struct live_stops stops;
   struct live_roofline roofline;
   struct live_series series;
   struct live_neighbour neighbours[LIVE_NEIGHBOURS_MAX];

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "attribute/live_stops.h"
 #include "report/live_report.h"
 
 static void put_layer(struct json_writer *json, const struct live *live, bool attributed, enum layer layer) {
@@ -250,6 +251,34 @@ static void put_surroundings(struct json_writer *json, const struct live *live) 
   json_put_double(json, "profiling_cost_high", live->profiling_cost.bounded ? live->profiling_cost.high : NAN);
 }
 
+/* Stops of all answers at once; nothing where there are none. */
+static void put_stops(struct json_writer *json, const struct live_stops *s) {
+  if (s->n == 0) return;
+  json_key(json, "stops");
+  json_open_object(json);
+  json_put_int(json, "n", s->n);
+  json_put_double(json, "window_s", s->window_s);
+  json_put_double(json, "mean_s", s->mean_ns / 1e9);
+  json_put_double(json, "longest_s", s->longest_ns / 1e9);
+  json_put_double(json, "share", s->share);
+  if (isfinite(s->every_ns)) json_put_double(json, "every_s", s->every_ns / 1e9);
+  json_put_double(json, "of_the_longest_gaps", s->of_longest);
+  json_put_double(json, "p99_s", s->whole_p99_ns / 1e9);
+  json_put_double(json, "p99_without_s", s->without_ns / 1e9);
+  json_put_double(json, "end_at_a_first_token", s->at_first);
+  if (s->thread.program != NULL) {
+    json_key(json, "thread");
+    json_open_object(json);
+    json_put_text(json, "program", s->thread.program);
+    json_put_text(json, "name", s->thread.name);
+    json_put_text(json, "state", live_stopped_text(s->thread.state));
+    json_put_double(json, "in_stops", s->thread.inside);
+    json_put_double(json, "else", s->thread.outside);
+    json_close(json);
+  }
+  json_close(json);
+}
+
 bool live_json(const struct live *live, struct buffer *ret) {
   static const char *const bottlenecks[] = {[LIVE_UNDECIDED] = "not_seen",
                                             [LIVE_QUOTA] = "quota",
@@ -288,6 +317,7 @@ bool live_json(const struct live *live, struct buffer *ret) {
   if (live->beyond.n_lanes > 0) put_account(&json, live, "beyond_the_knee", &live->beyond);
   put_traced(&json, live);
   put_surroundings(&json, live);
+  put_stops(&json, &live->stops);
   json_key(&json, "findings");
   json_open_array(&json);
   for (size_t i = 0; i < live->n_findings; i++) put_finding(&json, live, &live->findings[i]);

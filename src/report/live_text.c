@@ -66,7 +66,7 @@ static void put_figures(struct page *p) {
   const struct result_precision *q = p->live->precision;
   const struct result_latency *first = &q->latency[METRIC_TIME_TO_FIRST_TOKEN], *each = &q->latency[METRIC_TIME_PER_OUTPUT_TOKEN];
   put_label(p, q->knee > 0 ? "knee" : "load");
-  (void)buffer_printf(p->out, "%lld in flight: ", (long long)p->live->at.concurrency);
+  if (isfinite(p->live->in_flight)) (void)buffer_printf(p->out, "%.3g in flight: ", p->live->in_flight);
   put_interval(p, &q->request_rate, "requests/s");
   if (q->has_tokens) {
     (void)buffer_text(p->out, ", ");
