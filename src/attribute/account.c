@@ -140,15 +140,6 @@ static void table_add(struct set_table *t, set open, int64_t ns) {
   t->at[k].ns += ns;
 }
 
-int64_t account_launches(const struct timeline *timeline) {
-  int64_t n = 0;
-  for (size_t i = 0; i < timeline->n_spans; i++) {
-    const struct span *span = &timeline->spans[i];
-    n += span->kind == TRACE_RUNTIME && timeline->names[span->name].work == WORK_LAUNCH;
-  }
-  return n;
-}
-
 /* --- the sweep --- */
 
 static void open_bits(struct sweep *s, set bits) {
@@ -537,7 +528,7 @@ void account_run(const struct timeline *timeline, int64_t device, const struct a
   s->options = options;
   s->account = ret;
   s->device_bits = any_compute | any_copy | BIT(BIT_COMMUNICATION) | BIT(BIT_SET);
-  s->unseen = ret->device_unseen = device < 0 && account_launches(timeline) > 0;
+  s->unseen = ret->device_unseen = device < 0 && timeline->n_launches > 0;
   look_at_streams(s);
   choose_threshold(ret, options->threshold_ns);
   choose_window(s);

@@ -32,8 +32,6 @@ bool account_thread_speaks(const struct timeline *timeline, int64_t device, cons
 int64_t account_unexplained(const struct account *account);
 double account_unexplained_share(const struct account *account);
 int64_t account_idle(const struct account *account); /* all that the device did not do */
-/* Calls that launch device work. */
-int64_t account_launches(const struct timeline *timeline);
 int64_t account_busy(const struct account *account);
 
 /* Busy device spans of each device that the timeline shows; at most `room`. Returns how many devices there are. */

@@ -205,7 +205,8 @@ enum live_bottleneck {
   LIVE_CLIENT,
   LIVE_FAILING,
   LIVE_GPUS,
-  LIVE_LOAD /* the climb ended before the throughput did */
+  LIVE_LOAD, /* the climb ended before the throughput did */
+  LIVE_MET   /* an offered rate is answered whole: nothing need be at its limit */
 };
 enum live_bound { LIVE_NOT_DECIDED, LIVE_HARDWARE, LIVE_SOFTWARE };
 

@@ -338,7 +338,7 @@ void live_stops_finish(struct live_stopping *s) {
 }
 
 bool live_stops_matter(const struct live_stops *s) {
-  return s->n >= 3 && (s->share >= 0.05 || (s->share >= 0.01 && s->of_longest >= 0.5 && s->without_ns <= 0.9 * s->whole_p99_ns));
+  return s->n >= 5 && (s->share >= 0.05 || (s->share >= 0.02 && s->of_longest >= 0.5 && s->without_ns <= 0.9 * s->whole_p99_ns));
 }
 
 /* --- words --- */

@@ -110,6 +110,14 @@ static bool judge_outside(struct live *live) {
   return true;
 }
 
+/* Requests are offered at a rate, and as many are answered. */
+static bool load_is_met(const struct live *live) {
+  const struct contract_regime *r = &live->result->contract.regime;
+  const struct interval *rate = &live->precision->request_rate;
+  bool offered = (r->load == LOAD_CONSTANT || r->load == LOAD_POISSON) && live->precision->n_steps == 0 && r->rate_per_s > 0;
+  return offered && (rate->bounded ? rate->high : rate->estimate) >= 0.97 * r->rate_per_s;
+}
+
 static void judge_bottleneck(struct live *live) {
   struct arena *arena = &live->arena;
   const struct live_lane *lane = live_busiest(&live->at);
@@ -122,6 +130,12 @@ static void judge_bottleneck(struct live *live) {
     set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
         arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s", name, (long long)lane->thread,
                      percent(lane->busiest), other_processors(live)));
+  else if (load_is_met(live))
+    set(live, LIVE_MET, "This load does not bring the server to its limit.",
+        arena_printf(arena,
+                     "%.4g requests/s are offered and answered, %.3g in flight at a time; no thread is full (%s: %.0f %%), the processors "
+                     "are busy %.0f %%",
+                     live->result->contract.regime.rate_per_s, live->in_flight, name, percent(lane->busiest), percent(live->around.busy)));
   else if (judge_turns(live)) {
   } else if (full_with_waits(lane))
     set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
@@ -178,6 +192,7 @@ static void judge_bound(struct live *live) {
       live->bound = LIVE_SOFTWARE;
       live->bound_why = "the quota is a setting";
       return;
+    case LIVE_MET: live->bound_why = "its limit was not tried: `lynxbench diagnose URL` raises the load to it"; return;
     default: live->bound_why = "nothing in the server was seen at its limit"; return;
   }
 }

@@ -348,13 +348,13 @@ static uint8_t *find_first_launches(const struct timeline *t) {
 /* The first launch of a kernel loads its code, which takes a thousand times as long as a launch. */
 static void mark_cold_launches(struct timeline *t) {
   enum { LAUNCHES_LEAST = 20, TIMES_MORE = 50, COLD_LEAST_NS = 1000000 };
-  int64_t octaves[64] = {0}, n = 0, seen = 0;
+  int64_t octaves[64] = {0}, seen = 0;
   for (size_t i = 0; i < t->n_spans; i++)
     if (is_launch(t, &t->spans[i]))
-      octaves[t->spans[i].duration_ns > 0 ? 63 - __builtin_clzll((uint64_t)t->spans[i].duration_ns) : 0]++, n++;
-  if (n < LAUNCHES_LEAST) return;
+      octaves[t->spans[i].duration_ns > 0 ? 63 - __builtin_clzll((uint64_t)t->spans[i].duration_ns) : 0]++, t->n_launches++;
+  if (t->n_launches < LAUNCHES_LEAST) return;
   int median = 0;
-  while (median < 61 && 2 * (seen + octaves[median]) < n) seen += octaves[median++];
+  while (median < 61 && 2 * (seen + octaves[median]) < t->n_launches) seen += octaves[median++];
   t->cold_median_ns = (INT64_C(1) << median) * 3 / 2; /* the middle of its octave */
   uint8_t *first = find_first_launches(t);
   for (size_t i = 0; i < t->n_spans; i++) {

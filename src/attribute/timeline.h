@@ -77,6 +77,7 @@ struct timeline {
   int64_t n_kind[TRACE_KIND_COUNT];
   /* after timeline_finish. Early: device spans that begin before the call that launched them: clocks that differ */
   int64_t n_device, n_orphans, n_unlinked, n_graph_launches, n_graph_spans, n_early;
+  int64_t n_launches;                      /* calls that launch device work */
   int64_t n_cold, cold_ns, cold_median_ns; /* launch calls that load code; how long they take; the median launch call */
   int64_t n_cold_steps;                    /* leading steps that take more than three times the median of those behind them */
   int64_t n_clipped; /* device spans that ran beyond eight others of their stream: cut where the first of those begins */

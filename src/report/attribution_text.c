@@ -56,7 +56,7 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
         text, size,
         "The profiler did not record the device: %lld launch calls, and no work of it. What bounds the job is not in this trace; "
         "record it again with the device's activity (in a container, with the rights for it).",
-        (long long)account_launches(&trace->timeline));
+        (long long)trace->timeline.n_launches);
     return;
   }
   if (a->device < 0) {

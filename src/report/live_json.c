@@ -290,7 +290,8 @@ bool live_json(const struct live *live, struct buffer *ret) {
                                             [LIVE_CLIENT] = "client",
                                             [LIVE_FAILING] = "failing",
                                             [LIVE_GPUS] = "gpus",
-                                            [LIVE_LOAD] = "load"};
+                                            [LIVE_LOAD] = "load",
+                                            [LIVE_MET] = "load_met"};
   const struct result_precision *p = live->precision;
   struct json_writer json;
   json_begin(&json, ret);

@@ -95,8 +95,12 @@ def test_stops(measured):
     assert r.returncode in (0, 1), r.stderr
     found = json.loads(r.stdout)
     stops, rules = found.get("stops"), [f["id"] for f in found["findings"]]
+    if what != "prompt":  # 20 requests a second are answered: nothing is at its limit
+        assert found["bottleneck"]["id"] == "load_met", found["bottleneck"]
     if what in ("each", "none"):
-        assert "stops" not in rules, (rules, stops)
+        # On a busy machine neighbours stop it for some ms; what was planted is not among them.
+        assert stops is None or (stops["share"] < 0.1 and stops["longest_s"] < 0.9 * LONG), stops
+        assert "stops" not in rules or stops["n"] >= 5, (rules, stops)
         return
     assert rules.count("stops") == 1, (rules, stops)
     if what == "prompt":  # each prompt takes 60 ms in which nobody gets a token

@@ -47,7 +47,7 @@ const struct live_rule live_rule_stops;
 const struct live_rule live_rule_stops = {
     .name = "stops",
     .summary = "all answers in flight stop at once, again and again",
-    .threshold = "three stops, and 5 % of the time; or 1 %, half of the longest thousandth of the gaps between tokens, and a tenth of an "
+    .threshold = "five stops, and 5 % of the time; or 2 %, half of the longest thousandth of the gaps between tokens, and a tenth of an "
                  "answer's p99",
     .apply = apply,
     .from_outside = true,
