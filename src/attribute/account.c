@@ -94,6 +94,8 @@ static void histogram_add(struct histogram *h, int64_t value) {
   size_t bin = 0;
   h->n++;
   h->sum = sum_ns(h->sum, value);
+  if (h->n == 1 || value < h->least) h->least = value;
+  if (h->n == 1 || value > h->greatest) h->greatest = value;
   if (value >= 8) {
     int octave = 63 - __builtin_clzll((uint64_t)value);
     bin = (size_t)(octave - 2) * 8 + (size_t)((uint64_t)value >> (octave - 3) & 7);
@@ -109,7 +111,8 @@ int64_t histogram_quantile(const struct histogram *h, double p) {
       if (i < 8) return (int64_t)i;
       int octave = (int)(i / 8) + 2;
       int64_t low = (int64_t)(8 + i % 8) << (octave - 3), width = (int64_t)1 << (octave - 3);
-      return low + width / 2;
+      int64_t middle = low + width / 2;
+      return middle < h->least ? h->least : middle > h->greatest ? h->greatest : middle;
     }
   }
   return 0;
@@ -215,7 +218,8 @@ static enum account_state busy_state(const struct sweep *s, set open, bool on_ho
   set classes = s->unseen ? 0 : on_host ? open >> BIT_HOST_CLASS & any_compute : open & any_compute;
   if (on_host && (open & (BIT(BIT_COMPILE) | BIT(BIT_DATA) | BIT(BIT_TOKENIZER)))) return host_state(open);
   if (classes & ~BIT(WORK_UNKNOWN)) return (enum account_state)(STATE_COMPUTE + __builtin_ctzll(classes & ~BIT(WORK_UNKNOWN)));
-  if (on_host) return (open & BIT(BIT_ANY_COMMUNICATION)) ? STATE_COMMUNICATION : host_state(open);
+  if (on_host && (open & BIT(BIT_ANY_COMMUNICATION))) return STATE_COMMUNICATION;
+  if (on_host && !(classes && s->timeline->operators_compute)) return host_state(open);
   if (classes) return STATE_COMPUTE;
   if (open & BIT(BIT_COMMUNICATION)) return STATE_COMMUNICATION;
   if (open & BIT(BIT_COPY_TO_DEVICE)) return STATE_COPY_TO_DEVICE;

@@ -57,7 +57,7 @@ enum { HISTOGRAM_BINS = 512, DEPTH_BINS = 16 };
 
 /* Eight bins to the octave: a quantile is known to within 9 %. */
 struct histogram {
-  int64_t n, sum;
+  int64_t n, sum, least, greatest;
   int64_t bins[HISTOGRAM_BINS];
 };
 

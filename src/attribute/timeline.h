@@ -82,6 +82,7 @@ struct timeline {
   int64_t n_cold_steps;                    /* leading steps that take more than three times the median of those behind them */
   int64_t n_clipped; /* device spans that ran beyond eight others of their stream: cut where the first of those begins */
   bool has_calls, full;
+  bool operators_compute;         /* as its reader says (trace/trace.h) */
   struct timeline_tables *tables; /* hash tables while reading; freed by timeline_finish */
 };
 

@@ -12,6 +12,7 @@ static void put_histogram(struct json_writer *json, const char *key, const struc
   json_put_int(json, "p50_ns", histogram_quantile(h, 0.5));
   json_put_int(json, "p90_ns", histogram_quantile(h, 0.9));
   json_put_int(json, "p99_ns", histogram_quantile(h, 0.99));
+  json_put_int(json, "greatest_ns", h->greatest);
   json_close(json);
 }
 

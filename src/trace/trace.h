@@ -94,6 +94,7 @@ struct trace_reader {
   int (*sniff)(const char *head, size_t length);
   /* Required. */
   enum lynx_status (*read)(struct trace_source *source, const struct trace_sink *sink, struct lynx_error *error);
+  bool operators_compute; /* on the host an operator is its kernel's time, and not what calls others */
 };
 
 enum { TRACE_HEAD = 1 << 16, TRACE_EVENT_MAX = 64 << 20 };

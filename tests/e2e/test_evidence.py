@@ -265,5 +265,29 @@ def test_an_idle_processor_is_no_work(tmp_path):
     assert "1 sample of cycles" in r.stdout and "swapper" not in r.stdout and "idle processors" in r.stdout, r.stdout
 
 
+def test_an_operator_of_onnxruntime_computes(tmp_path):
+    """Of no known class, too: its time is its kernel's, and nothing dispatches in it."""
+    node = {"cat": "Node", "pid": 1, "tid": 1, "ph": "X"}
+    session = {"cat": "Session", "pid": 1, "tid": 1, "ph": "X", "args": {}}
+    events = [{**session, "name": "model_run", "ts": 0, "dur": 1000}]
+    for k, kind in enumerate(["Frobnicate", "MatMul"] * 4):
+        args = {"op_name": kind, "provider": "CPUExecutionProvider"}
+        events.append({**node, "name": f"n{k}_kernel_time", "ts": 10 + 100 * k, "dur": 80, "args": args})
+    path = tmp_path / "o.json"
+    path.write_text(json.dumps(events))
+    r = lynx("attribute", path, "--json", "--quiet")
+    states = {s["state"]: s["ns"] for s in json.loads(r.stdout)["traces"][0]["states"]}
+    assert states["compute.unclassified"] == 320000 and states["compute.matrix_product"] == 320000, states
+    assert not states.get("idle.operator"), states
+
+
+def test_a_quantile_is_no_more_than_the_greatest(tmp_path):
+    events = [launch(10 * k, 2, k + 1) for k in range(40)]
+    events += [kineto("gemm", 10 * k + 3, 6.999, k + 1) for k in range(40)]
+    trace, _, _ = account(tmp_path, events)
+    kernels = trace["kernels"]
+    assert kernels["p99_ns"] <= kernels["greatest_ns"] == 6999, kernels
+
+
 if __name__ == "__main__":
     main(__file__)

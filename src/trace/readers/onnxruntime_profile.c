@@ -56,4 +56,4 @@ static enum lynx_status read_trace(struct trace_source *source, const struct tra
 
 const struct trace_reader trace_reader_onnxruntime_profile;
 const struct trace_reader trace_reader_onnxruntime_profile = {
-    .name = "onnxruntime", .summary = "ONNX Runtime session profile", .sniff = sniff, .read = read_trace};
+    .name = "onnxruntime", .summary = "ONNX Runtime session profile", .sniff = sniff, .read = read_trace, .operators_compute = true};
