@@ -121,8 +121,7 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
   if (status != LYNX_OK) return status;
   if (reader == NULL) return fail_unknown(n, known, error);
   *trace = (struct attributed_trace){.path = input->path, .reader = reader->name, .bytes = input->bytes};
-  timeline_init(&trace->timeline);
-  trace->timeline.operators_compute = reader->operators_compute;
+  timeline_init(&trace->timeline, reader->operators_compute);
   struct trace_sink sink = {.context = trace,
                             .span = take_span,
                             .sample = take_sample,

@@ -199,8 +199,10 @@ void timeline_add_fact(struct timeline *t, const char *key, struct bytes value) 
   t->facts[t->n_facts++].value = kept;
 }
 
-void timeline_init(struct timeline *timeline) {
-  *timeline = (struct timeline){.tables = xalloc(1, sizeof *timeline->tables), .facts = xalloc(FACTS_MAX, sizeof *timeline->facts)};
+void timeline_init(struct timeline *timeline, bool operators_compute) {
+  *timeline = (struct timeline){.tables = xalloc(1, sizeof *timeline->tables),
+                                .facts = xalloc(FACTS_MAX, sizeof *timeline->facts),
+                                .operators_compute = operators_compute};
 }
 
 /* --- sorting, in place --- */

@@ -86,7 +86,7 @@ struct timeline {
   struct timeline_tables *tables; /* hash tables while reading; freed by timeline_finish */
 };
 
-void timeline_init(struct timeline *timeline);
+void timeline_init(struct timeline *timeline, bool operators_compute);
 void timeline_add_span(struct timeline *timeline, const struct trace_span *span);
 void timeline_add_fact(struct timeline *timeline, const char *key, struct bytes value);
 void timeline_finish(struct timeline *timeline);

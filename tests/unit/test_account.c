@@ -86,7 +86,7 @@ static void check_random(struct random_stream *random) {
   struct made all[SPANS_MAX];
   size_t n = 5 + (size_t)random_below(random, SPANS_MAX - 5);
   struct timeline t;
-  timeline_init(&t);
+  timeline_init(&t, false);
   for (size_t i = 0; i < n; i++) {
     all[i] = choices[random_below(random, sizeof choices / sizeof choices[0])];
     all[i].start = (int64_t)random_below(random, LENGTH);
@@ -155,7 +155,7 @@ static void check_by_hand(void) {
   struct timeline t;
   struct account a;
   struct account_options options = {.threshold_ns = 5};
-  timeline_init(&t);
+  timeline_init(&t, false);
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) add(&t, &all[i]);
   timeline_finish(&t);
   CHECK_INT(t.n_orphans, 1);

@@ -116,7 +116,7 @@ static size_t run(void (*iteration)(struct plan *), const struct collectives *co
                   struct account *account) {
   struct plan p = {.now_us = 100};
   struct account_options options = {.threshold_ns = 5000};
-  timeline_init(&p.timeline);
+  timeline_init(&p.timeline, false);
   for (int i = 0; i < 40; i++) iteration(&p);
   timeline_finish(&p.timeline);
   account_run(&p.timeline, 0, &options, account);
