@@ -2,6 +2,7 @@
  *
  * Source   /proc/PID/task/TID/schedstat (time on a processor, time runnable), stat (time in the kernel, processor), syscall (what it
  *          waits in; needs the rights of a debugger), else wchan, else only that it sleeps
+ * Timers   a wait for a lock with a deadline at which it ends again and again is a sleep (telemetry/timed_wait.h)
  * Pools    a wait for a lock within OpenMP's own code is for work: another wait, of no lock that somebody holds
  * Series   server.processors_used, server.processors_waited: of all threads together, seconds on a processor, and seconds in which they
  *          could have run and had none, for each second; server.disk_waited: seconds blocked by a disk, of those with a name here;
@@ -9,6 +10,7 @@
  * Ended    threads that end between two samples are in no list: what their process used beyond its listed threads is reported as a
  *          thread of its own, number 0, that only runs
  * Cost     every thread's schedstat at each sample; further files of busy threads alone */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include "telemetry/pool_code.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
+#include "telemetry/timed_wait.h"
 
 enum { KNOWN_MAX = 4096, BUSY_MAX = 48, GONE_AFTER = 2, POOLS_EVERY = 20 /* samples */ };
 
@@ -29,7 +32,8 @@ struct known_thread {
   unsigned long long system_ticks;
   bool busy; /* since the watch began, it once ran for a hundredth of a sample's time */
   int64_t looks[WAIT_COUNT];
-  unsigned generation; /* of the sample that last saw it */
+  struct timed_wait timed; /* of all its looks */
+  unsigned generation;     /* of the sample that last saw it */
 };
 
 /* A process as a whole, ended threads included. */
@@ -129,6 +133,13 @@ static bool waits_in_pool(const struct threads *t, const struct known_thread *k,
   return t->pools.n > 0 && last != NULL && sscanf(last, " 0x%llx", &at) == 1 && pool_code_holds(&t->pools, k->process, at);
 }
 
+static bool sleeps_in_lock(const struct threads *t, struct known_thread *k, const char *line) {
+  double left_ns = t->root->path[0] == 0 ? timed_wait_left_ns(k->process, line) : NAN;
+  if (isnan(left_ns)) return false;
+  timed_wait_add(&k->timed, left_ns);
+  return timed_wait_is_sleep(&k->timed);
+}
+
 static void look_at(const struct threads *t, struct known_thread *k) {
   char path[128], line[256];
   struct process_stat stat;
@@ -143,6 +154,7 @@ static void look_at(const struct threads *t, struct known_thread *k) {
     }
     enum wait_kind kind = kind_of_call(number), place = kind == WAIT_OTHER ? kind_by_place(t, k) : kind;
     if (kind == WAIT_LOCK && waits_in_pool(t, k, line)) place = WAIT_OTHER;
+    else if (kind == WAIT_LOCK && sleeps_in_lock(t, k, line)) place = WAIT_TIMER;
     k->looks[place == WAIT_UNKNOWN ? kind : place]++;
     return;
   }
