@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,13 +71,16 @@ static void take_base64(const char *secret, size_t n, size_t before, void (*take
 
 /* As in an address: every byte, or those alone that mean something there. Digits of both cases. */
 static void take_percent(const char *secret, size_t n, bool every, void (*take)(void *context, const char *text), void *context) {
-  static const char *const formats[] = {"%%%02X", "%%%02x"};
-  for (size_t which = 0; which < LYNX_COUNT(formats); which++) {
+  static const char *const digits[] = {"0123456789ABCDEF", "0123456789abcdef"};
+  for (size_t which = 0; which < LYNX_COUNT(digits); which++) {
     char *text = xalloc(3 * n + 1, 1), *end = text;
     for (const char *p = secret; *p != 0; p++) {
       bool plain = !every && (isalnum((unsigned char)*p) != 0 || strchr("-_.~", *p) != NULL);
-      if (plain) *end++ = *p;
-      else end += snprintf(end, 4, formats[which], (unsigned char)*p);
+      if (!plain) {
+        *end++ = '%';
+        *end++ = digits[which][(unsigned char)*p >> 4];
+        *end++ = digits[which][(unsigned char)*p & 15];
+      } else *end++ = *p;
     }
     *end = 0;
     if (strcmp(text, secret) != 0) take(context, text);
