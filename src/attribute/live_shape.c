@@ -142,6 +142,7 @@ bool live_still_grows(const struct live *live) {
   size_t n = p->n_steps > 0 && p->steps[p->n_steps - 1].too_short ? p->n_steps - 1 : p->n_steps; /* that one tells nothing of growth */
   if (n < 2) return false;
   const struct result_step *last = &p->steps[n - 1];
+  if (n < p->n_steps && p->steps[n].throughput < last->throughput) return false; /* but that it fell is seen */
   return !last->failing && last->throughput >= CLIMB_GROWS * CLIMB_GROWS * climb_best(p->steps, n - 1, 1);
 }
 

@@ -11,7 +11,7 @@
 #include "stats/quantile.h"
 #include "stats/stretches.h"
 
-enum { GROUPS_MAX = 256, GAPS_MAX = 2 << 20, THREADS_MAX = 4096, LONGEST_PARTS = 1000, LEAST_GAPS = 200 };
+enum { TOGETHER_PART = 4, GROUPS_MAX = 256, GAPS_MAX = 2 << 20, THREADS_MAX = 4096, LONGEST_PARTS = 1000, LEAST_GAPS = 200 };
 #define LONG_TIMES 3
 #define LONG_LEAST_NS 5e6
 #define STOP_TIMES 2
@@ -60,12 +60,20 @@ struct live_stopping *live_stops_new(struct live *live) {
 
 static enum lynx_status take_row(void *context, const struct row *row) {
   struct live_stopping *s = context;
-  int64_t before = -1, first = -1;
+  int64_t before = -1, first = -1, last = -1;
+  size_t n = 0;
+  for (size_t i = 0; i < row->n_tokens; i++) {
+    if (!row->tokens[i].carries_text) continue;
+    if (first < 0) first = row->tokens[i].at_ns;
+    last = row->tokens[i].at_ns;
+    n++;
+  }
+  /* Events that come together are of one step: what is closer than a part of the answer's mean gap. */
+  int64_t together_ns = n > 1 ? (last - first) / (int64_t)(n - 1) / TOGETHER_PART : 0;
   for (size_t i = 0; i < row->n_tokens; i++) {
     const struct row_token *t = &row->tokens[i];
     if (!t->carries_text) continue;
-    if (first < 0) first = t->at_ns;
-    if (before >= 0 && t->at_ns > before) {
+    if (before >= 0 && t->at_ns - before > together_ns) {
       if (s->n_gaps == GAPS_MAX) {
         s->too_many = true;
         return LYNX_OK;

@@ -6,6 +6,8 @@
 
 #include "attribute/live_rule.h"
 
+#define LEADS 0.2 /* of the time: a finding is the verdict where nothing is full */
+
 static void set(struct live *live, enum live_bottleneck bottleneck, const char *title, const char *text) {
   live->bottleneck = bottleneck;
   live->bottleneck_title = title;
@@ -94,7 +96,10 @@ static bool judge_outside(struct live *live) {
     set(live, LIVE_QUOTA, "A processor quota bounds this server.",
         arena_printf(arena, "the control group is throttled %.0f %% of the time", percent(c->throttled)));
   else if (processors_full(live))
-    set(live, LIVE_PROCESSORS, "The processors bound this server.",
+    set(live, LIVE_PROCESSORS,
+        c->others >= 0.25 && c->others * (double)live->n_processors >= 0.5 * live->at.running
+            ? "Other processes and this server fill the processors."
+            : "The processors bound this server.",
         arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld, others %.2f",
                      percent(live->around.busy), live->at.running, (long long)live->n_processors,
                      (isfinite(c->others) ? c->others : 0) * (double)live->n_processors));
@@ -225,10 +230,19 @@ const char *live_unseen(const struct live *live, struct arena *arena) {
          "container with --cap-add=SYS_PTRACE), or for longer";
 }
 
+/* Where no resource was seen full, what takes most of the requests' time is what there is to say: one judgement, not two. */
+static void follow_first_finding(struct live *live) {
+  const struct finding *first = live->n_findings > 0 ? &live->findings[0] : NULL;
+  if (live->bottleneck != LIVE_UNDECIDED || first == NULL || first->share < LEADS) return;
+  set(live, LIVE_UNDECIDED, arena_printf(&live->arena, "No resource is full. First suspect: %s.", first->title),
+      arena_printf(&live->arena, "%s; %s", first->evidence, live->bottleneck_text));
+}
+
 void live_judge(struct live *live) {
   find_causes(live);
   if (live->at.n_lanes > 0) {
     judge_bottleneck(live);
+    follow_first_finding(live);
     judge_bound(live);
     return;
   }

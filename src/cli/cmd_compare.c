@@ -269,6 +269,10 @@ static int run_files(const struct arguments *arguments) {
              request.n_before, request.n_after, arguments->n_positional, COMPARED_FILES_MAX);
     return EXIT_WRONG_INPUT;
   }
+  if (arguments->option[FLAG_OUT] != NULL || arguments->option[FLAG_LEDGER] != NULL || arguments->option[FLAG_KEY] != NULL) {
+    complain("lynxbench compare: --out, --ledger and --key are of contracts that are run; files of other tools are only read\n");
+    return EXIT_WRONG_INPUT;
+  }
   return read_margin(arguments, &request.margin) ? compare_files(&request) : EXIT_WRONG_INPUT;
 }
 

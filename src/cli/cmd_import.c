@@ -28,7 +28,7 @@ static bool print_whole(bool whole, const struct buffer *text, const char *out) 
 static bool show(const struct imported *m, const char *out, const char *root) {
   struct buffer text, json;
   struct json_writer writer;
-  buffer_init(&text, 64 << 20);
+  buffer_init_shown(&text, 64 << 20);
   buffer_init(&json, 64 << 20);
   json_begin(&writer, &json);
   import_json(m, &writer);

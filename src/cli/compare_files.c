@@ -29,8 +29,16 @@ static bool read_one(struct side *side, const char *path) {
   file.text = text->data;
   file.length = text->length;
   if (import_read(&file, 1, NULL, 0, &side->items[side->read.n], &error) != LYNX_OK) return report_error(&error), false;
-  side->read.n++;
-  return true;
+  struct imported *m = &side->items[side->read.n++];
+  free(m->requests); /* what is compared are the figures */
+  free(m->gaps_s);
+  m->requests = NULL;
+  m->gaps_s = NULL;
+  m->n_requests = m->n_gaps = 0;
+  buffer_release(text);
+  if (m->n_parts <= 1) return true;
+  complain("lynxbench compare: %s: holds %zu runs; accepted: a file for each run\n", path, m->n_parts);
+  return false;
 }
 
 static bool read_side(struct side *side, const char *const *paths, size_t n) {

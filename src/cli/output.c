@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -159,7 +160,10 @@ static enum lynx_status look_at_size(const char *path, size_t limit, struct lynx
   enum lynx_status status = LYNX_OK;
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return LYNX_OK; /* whoever reads it says why */
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+  bool known = fstat(fd, &info) == 0;
+  if (known && S_ISCHR(info.st_mode) && isatty(fd) == 0 && info.st_rdev != makedev(1, 3)) /* /dev/null */
+    status = lynx_fail(error, LYNX_INPUT, "a device; accepted: a file or a pipe");
+  if (known && S_ISREG(info.st_mode) && info.st_size > 0) {
     off_t hole = lseek(fd, 0, SEEK_HOLE);
     if ((uint64_t)info.st_size > limit) status = LYNX_LIMIT;
     else if (hole >= 0 && hole < info.st_size)

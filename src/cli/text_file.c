@@ -5,7 +5,12 @@
 
 #include "cli/output.h"
 
-enum { GZIP_WINDOW = 15 + 16, PIECE = 65536 }; /* zlib's number for gzip with the greatest window */
+enum {
+  GZIP_WINDOW = 15 + 16,
+  PIECE = 65536,
+  BOMB_LEAST = 64 << 20,
+  BOMB_TIMES = 100
+}; /* zlib's number for gzip with the greatest window */
 
 /* False: why not. A file may hold several members, one behind the other. */
 static const char *unpack(const struct buffer *packed, struct buffer *ret) {
@@ -18,6 +23,7 @@ static const char *unpack(const struct buffer *packed, struct buffer *ret) {
     stream.avail_out = sizeof piece;
     int code = inflate(&stream, Z_NO_FLUSH);
     if (code != Z_OK && code != Z_STREAM_END) why = code == Z_BUF_ERROR ? "the gzip file ends too early" : "it is no gzip file inside";
+    else if (ret->length > BOMB_LEAST && ret->length / BOMB_TIMES > packed->length) why = "it unpacks to more than 100 times its size";
     else if (!buffer_append(ret, piece, sizeof piece - stream.avail_out)) why = "unpacked it is larger than such a file may be";
     else if (code == Z_STREAM_END) {
       whole = stream.avail_in == 0;

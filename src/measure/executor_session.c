@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "executor/capture.h"
 #include "executor/disclose.h"
 #include "executor/import.h"
@@ -39,6 +40,15 @@ static enum lynx_status join_hosts(struct run *run, struct fact_list *facts) {
   }
   capture_join_clocks(facts, hosts->keys, hosts->n_items);
   return status;
+}
+
+/* A server that was started with a key may tell it of itself: in its own metrics, say. */
+static void redact(struct fact_list *facts, const char *bearer) {
+  for (size_t i = 0; i < facts->n_items && bearer != NULL; i++) {
+    char *value = arena_copy(&facts->arena, facts->items[i].value != NULL ? facts->items[i].value : "");
+    secret_redact(value, bearer);
+    if (facts->items[i].value != NULL) facts->items[i].value = value;
+  }
 }
 
 static enum lynx_status capture_now(struct run *run, const char *moment, const char *precision) {
@@ -84,6 +94,7 @@ static enum lynx_status capture_now(struct run *run, const char *moment, const c
                                     .unit = "",
                                     .source = "the contract"});
   enum lynx_status status = join_hosts(run, &facts);
+  redact(&facts, run->bearer);
   fact_sort(&facts);
   if (status == LYNX_OK) bundle_put_facts(run->bundle, arena_printf(&run->arena, "%s:%s", moment, precision), &facts);
   fact_list_release(&facts);

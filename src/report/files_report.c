@@ -48,7 +48,12 @@ static void put_first(struct buffer *out, const struct files_compared *c) {
                                       [FILES_UNDECIDED] = "Not decided"};
   (void)buffer_printf(out, "%s: %s is %.3f times what it was before", words[c->verdict], f->name, f->ratio.ratio);
   if (f->ratio.bounded) (void)buffer_printf(out, ", %s", interval_text(f, interval));
-  (void)buffer_printf(out, " (%zu file%s before, %zu after).\n", f->n_before, LYNX_S(f->n_before), f->n_after);
+  (void)buffer_printf(out, " (%zu file%s before, %zu after)", f->n_before, LYNX_S(f->n_before), f->n_after);
+  size_t n_open = 0;
+  for (size_t i = 0; i < c->n_items; i++) n_open += c->items[i].judged && c->items[i].ratio.verdict == VERDICT_INCONCLUSIVE;
+  if (n_open > 0 && c->verdict != FILES_UNDECIDED)
+    (void)buffer_printf(out, "; %zu of %zu judged figures %s not decided", n_open, c->n_judged, n_open == 1 ? "is" : "are");
+  (void)buffer_text(out, ".\n");
 }
 
 /* The change that matters most often by what is known of such changes; NULL: none. */

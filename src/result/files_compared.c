@@ -97,7 +97,7 @@ static void take_figures(const struct files_side *before, const struct files_sid
     struct compared_figure item = {.name = f->name, .formula = f->formula, .unit = f->unit, .better = better_of(f)};
     item.n_before = values_of(before, f, x, &item.before);
     item.n_after = values_of(after, f, x, &item.after);
-    if (item.n_after > 0 && item.better != 0) c->items[c->n_items++] = item;
+    if (item.n_after > 0 && item.better != 0 && item.before > 0 && item.after > 0) c->items[c->n_items++] = item;
   }
 }
 
@@ -144,9 +144,20 @@ static double rate(const struct imported *m) {
   return m->rate_per_s > 0 ? m->rate_per_s : NAN;
 }
 
+/* Of all that were sent, as far as the tool says how many these were. */
 static double failed(const struct imported *m) {
-  double bad = import_figure_stated(m, "requests that failed"), good = import_figure_stated(m, "requests that went well");
-  return bad + good > 0 ? bad / (bad + good) : NAN;
+  double bad = import_figure_stated(m, "requests that failed"), good = import_figure_stated(m, "requests that went well"),
+         all = import_figure_stated(m, "requests");
+  if (isnan(all)) all = !isnan(good) ? good + bad : import_figure_stated(m, "requests per second") * m->seconds;
+  if (bad > 0 && !(all > 0)) return 1;
+  return all > 0 ? bad / all : NAN;
+}
+
+/* The most of the files that say it; 0: none does. */
+static double most_failed(const struct files_side *side) {
+  double most = 0;
+  for (size_t i = 0; i < side->n; i++) most = fmax(most, failed(&side->items[i])); /* of NaN and a number, the number */
+  return most;
 }
 
 static void say_other(struct files_compared *c, const char *text) {
@@ -186,13 +197,22 @@ static void check_work(const struct files_side *before, const struct files_side 
     if (!known[0] || !known[1] || fmax(a.high, b.high) - fmin(a.low, b.low) <= works[i].tolerance * fmax(a.high, b.high)) continue;
     say_other(c, arena_printf(&c->arena, "%s: %s before, %s after", works[i].what, range_text(&c->arena, a), range_text(&c->arena, b)));
   }
-  struct work failures = {"share of requests that failed", failed, 0};
-  if (range_of(before, &failures, &a) && range_of(after, &failures, &b) && fmax(a.high, b.high) > 0.01)
-    say_other(c, arena_printf(&c->arena, "requests failed: up to %.3g %% before, %.3g %% after; what failed is in no latency", 100 * a.high,
-                              100 * b.high));
-  const char *model[2] = {before->items[0].model, after->items[0].model}, *tool[2] = {before->items[0].tool, after->items[0].tool};
-  if (model[0][0] != 0 && model[1][0] != 0 && strcmp(model[0], model[1]) != 0)
-    say_other(c, arena_printf(&c->arena, "model: '%s' before, '%s' after", model[0], model[1]));
+  double lost[2] = {most_failed(before), most_failed(after)};
+  if (fmax(lost[0], lost[1]) > 0.01)
+    say_other(c, arena_printf(&c->arena, "requests failed: up to %.3g %% before, %.3g %% after; what failed is in no latency",
+                              100 * lost[0], 100 * lost[1]));
+  const char *model = "", *tool[2] = {before->items[0].tool, after->items[0].tool};
+  const struct files_side *sides[] = {before, after};
+  for (size_t k = 0; k < 2; k++)
+    for (size_t i = 0; i < sides[k]->n; i++) {
+      const char *own = sides[k]->items[i].model;
+      if (own[0] != 0 && model[0] != 0 && strcmp(own, model) != 0) {
+        say_other(c, arena_printf(&c->arena, "model: '%s' and '%s'", model, own));
+        k = 2;
+        break;
+      }
+      if (own[0] != 0) model = own;
+    }
   if (c->n_items == 0) say_other(c, arena_printf(&c->arena, "no figure of one formula is on both sides (%s, %s)", tool[0], tool[1]));
 }
 

@@ -39,6 +39,15 @@ void import_figure_add(struct imported *imported, const char *name, const char *
   imported->figures[n] = (struct import_figure){import_words(imported, name), formula, unit, stated, NAN};
 }
 
+void import_figure_count(struct imported *imported, const char *name, const char *formula, double more) {
+  for (size_t i = 0; i < imported->n_figures; i++)
+    if (strcmp(imported->figures[i].name, name) == 0) {
+      imported->figures[i].stated += more;
+      return;
+    }
+  import_figure_add(imported, name, formula, "1", more);
+}
+
 double import_figure_stated(const struct imported *imported, const char *name) {
   for (size_t i = 0; i < imported->n_figures; i++)
     if (strcmp(imported->figures[i].name, name) == 0) return imported->figures[i].stated;
@@ -298,7 +307,10 @@ void import_check_possible(struct imported *m) {
          in_flight = import_figure_stated(m, "requests per second") * whole_answer(m, "mean") / 1000;
   if (peak > 0 && peak < 0.99 * mean)
     import_against(m, arena_printf(&m->arena, "its peak of output tokens per second, %.6g, lies below their mean, %.6g", peak, mean));
-  if (most > allowed) import_against(m, arena_printf(&m->arena, "%g requests were in flight at once, where %g are allowed", most, allowed));
+  if (most > allowed)
+    import_against(m,
+                   arena_printf(&m->arena, "%g requests were in flight at once, where %g are allowed (some tools count by whole seconds)",
+                                most, allowed));
   if (in_flight > 1.05 * allowed + 0.5)
     import_against(m, arena_printf(&m->arena,
                                    "its requests per second times their mean latency are %.6g in flight (Little's law), where %g are "

@@ -44,6 +44,7 @@ struct imported {
   double rate_per_s;                                              /* offered; 0: not by a rate */
   bool poisson;
   size_t part;         /* which of several measurements in the files, from 1 */
+  size_t n_parts;      /* how many there are; 0: one */
   int64_t concurrency; /* 0: not bounded by one */
   double seconds;      /* that it measured; 0: not said */
   struct import_figure *figures;
@@ -94,6 +95,8 @@ void import_check_possible(struct imported *imported);
 /* A file's own words: made safe to show, and not too long. */
 const char *import_words(struct imported *imported, const char *text);
 void import_figure_add(struct imported *imported, const char *name, const char *formula, const char *unit, double stated);
+/* A count that stands in several lines: the sum. */
+void import_figure_count(struct imported *imported, const char *name, const char *formula, double more);
 /* NaN: the tool did not state it. */
 double import_figure_stated(const struct imported *imported, const char *name);
 void import_lacks(struct imported *imported, const char *text);

@@ -35,7 +35,7 @@ enum metrics_series {
 
 const char *metrics_series_text(enum metrics_series series); /* "server.running" */
 
-/* The sum over label sets of the first of a series' names that the page has. */
+/* The sum over label sets (of shares and ratios the mean: of several engines) of the first of a series' names that the page has. */
 double metrics_value(struct bytes page, enum metrics_series series);
 
 /* Phases of a request's life that servers time themselves, as running totals. */

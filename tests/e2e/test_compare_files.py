@@ -323,6 +323,68 @@ def test_what_tools_print(d, tool):
     assert {k: stated.get(k) for k in want} == pytest.approx(want), stated
 
 
+FAILING = {
+    "k6": ("http_req_duration..............: avg=1{i}0ms\nhttp_req_failed................: {share}%  {bad} out of 1000\n"
+           "http_reqs......................: 1000   33.{i}/s\n"),
+    "wrk": ("Running 10s test @ http://x\n  1 threads and 8 connections\n  Thread Stats   Avg\n    Latency   1{i}.5ms\n"
+            "  1000 requests in 10.00s, 1MB read\n  Socket errors: connect 0, read {bad}, write 0, timeout 0\n"
+            "Requests/sec: 10{i}.1\n"),
+    "hey": ("Summary:\n  Total:\t10.0{i} secs\n  Slowest:\t0.05 secs\n  Average:\t0.01{i} secs\n  Requests/sec:\t100.{i}\n"
+            "Latency distribution:\n  50% in 0.01{i} secs\nStatus code distribution:\n  [200]\t1000 responses\n"
+            "  [503]\t{bad} responses\n"),
+}
+
+
+@pytest.mark.parametrize("tool", FAILING)
+def test_answers_that_failed_are_not_fast(d, tool):
+    """A server that refuses is quick: of most tools the count of what failed stands in another line than the rest."""
+    for side, bad in (("a", 0), ("b", 400)):
+        for i in range(3):
+            write(f"{d}/{side}{i}.txt", FAILING[tool].format(i=i + (5 if bad else 0), bad=bad, share=bad / 10))
+    before, after = ([f"{d}/{side}{i}.txt" for i in range(3)] for side in "ab")
+    found, _ = compared(before, after, code=3)
+    assert any("requests failed" in x for x in found["other_work"]), found
+
+
+def test_rows_of_one_test_in_several_settings(d):
+    head = "| model | size | backend | threads | test | t/s |\n| --- | ---: | --- | --: | --: | --: |\n"
+    row = "| llama 7B | 3.5 GiB | CPU | {t} | tg128 | {v:.2f} ± 0.1 |\n"
+    for side, eight in (("a", 40), ("b", 20)):
+        for i in range(3):
+            write(f"{d}/{side}{i}.txt", head + row.format(t=1, v=10 + i / 100) + row.format(t=8, v=eight + i / 100))
+    before, after = ([f"{d}/{side}{i}.txt" for i in range(3)] for side in "ab")
+    found, _ = compared(before, after, code=1)
+    assert found["verdict"] == "worse" and "8" in found["figure"], found
+    assert [round(f["ratio"], 2) for f in found["figures"]] == [1, 0.5], found["figures"]
+
+
+NUMBERS = [
+    ("avg=\x1b[36m131.52ms\x1b[0m min=1ms", 131.52),
+    ("avg=1,234.5ms min=1ms", 1234.5),
+    ("avg=635,91us min=1us", 0.63591),
+    ("avg=12'800ms min=1ms", 12800),
+    ("avg=1.5e+03ms min=1ms", 1500),
+    ("avg=1m2.5s min=1ms", 62500),
+]
+
+
+@pytest.mark.parametrize("text, want", NUMBERS)
+def test_numbers_as_tools_write_them(d, text, want):
+    write(f"{d}/k.txt", f"http_req_duration..: {text}\nhttp_reqs....: 10 1/s\n")
+    found = json.loads(lynx("import", f"{d}/k.txt", "--out", f"{d}/k.lynx", "--json").stdout)["imported"]
+    stated = {f["figure"]: f["stated"] for f in found["figures"]}
+    assert stated["request latency mean"] == pytest.approx(want), stated
+
+
+def test_a_file_name_forges_nothing(d):
+    name = f"{d}/f\x1b[31mRED\x07\nFORGED.txt"
+    write(name, serving())
+    r = lynx("import", name, "--out", f"{d}/x.lynx")
+    assert r.returncode == 0 and "\x1b" not in r.stdout + r.stderr and "\nFORGED" not in r.stdout + r.stderr
+    r = lynx("import", f"{d}/x.lynx", "--out", name + ".lynx")
+    assert "\x1b" not in r.stdout + r.stderr and "\nFORGED" not in r.stdout + r.stderr
+
+
 def test_several_runs_in_one_text(d):
     text = PRINTED["perf_analyzer"][0]
     write(f"{d}/p.txt", text)

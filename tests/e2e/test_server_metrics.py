@@ -31,14 +31,15 @@ SGLANG = {
 
 
 @contextlib.contextmanager
-def server(metrics):
+def server(metrics, more=""):
     n = [0]
 
     class Answering(Handler):
         def do_GET(self):
             if self.path != "/metrics":
                 return super().do_GET()
-            page = "".join(f'{name}{{model_name="m"}} {of(n[0])}\n' for name, of in metrics.items()).encode()
+            page = "".join(f'{name}{{model_name="m"}} {of(n[0])}\n' for name, of in metrics.items())
+            page = (page + more).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(page)))
             self.end_headers()
@@ -107,6 +108,23 @@ def test_what_the_server_tells(d, name, metrics):
     page = open(f"{d}/r.html").read()
     assert r.returncode == 0 and "By the server's own metrics" in page and "<b>acceptance length</b>" in page
     assert page.count("counted time") >= 3, "each has its course over time"
+
+
+def test_a_key_in_a_metrics_page_is_starred(d):
+    """What a server was started with may stand in the labels of its own metrics."""
+    key = "geheim?>Schluessel-77"
+    labels = f'block_size="{key}",cache_dtype="{key[::-1]}",gpu_memory_utilization="{key.encode().hex()}"'
+    page = f"vllm:cache_config_info{{{labels}}} 1\n"
+    with server({"vllm:num_requests_running": lambda n: 1}, page) as port:
+        workload = "{model: m, output_tokens: 8, prompts: {count: 8, bytes: 32}, api_key_env: T_API_KEY}"
+        path = contract(f"{d}/c.yaml", port, workload=workload)
+        r = lynx("run", path, "--out", f"{d}/r.lynx", "--quiet", env={"T_API_KEY": key})
+        assert r.returncode in (0, 1), r.stderr
+    facts = rows(f"{d}/r.lynx", "SELECT key, value FROM fact WHERE key LIKE 'serving.cache.%'")
+    assert len(facts) >= 3, facts
+    with open(f"{d}/r.lynx", "rb") as f:
+        record = f.read()
+    assert not any(x in record for x in (key.encode(), key[::-1].encode(), key.encode().hex().encode())), facts
 
 
 def test_nothing_is_said_of_nothing(d):

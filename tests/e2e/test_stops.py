@@ -10,7 +10,7 @@ import pytest
 from lynx import *
 
 # One loop makes all tokens, one a step; every EVERY seconds it does WHAT for LONG seconds. `each`: every answer by
-# itself; `prompt`: it works on each new prompt.
+# itself; `prompt`: it works on each new prompt; `burst`: tokens come by eight.
 SERVER = """
 import http.server, json, sys, threading, time
 PORT, WHAT, EVERY, LONG = int(sys.argv[1]), sys.argv[2], float(sys.argv[3]), float(sys.argv[4])
@@ -50,7 +50,9 @@ class H(http.server.BaseHTTPRequestHandler):
                 turn.wait_for(lambda: step > seen)
                 seen = step
             if WHAT == "each" and i == n // 2: time.sleep(LONG)
-            self.wfile.write(b'data: {"choices":[{"index":0,"text":"w "}]}\\n\\n')
+            if WHAT != "burst" or i % 8 == 7 or i == n - 1:  # of eight steps at once
+                for _ in range(i % 8 + 1 if WHAT == "burst" else 1):
+                    self.wfile.write(b'data: {"choices":[{"index":0,"text":"w "}]}\\n\\n')
         self.wfile.write(b'data: {"choices":[{"index":0,"text":"","finish_reason":"length"}]}\\n\\n')
         usage = {"prompt_tokens": 1, "completion_tokens": n}
         self.wfile.write(b"data: %s\\n\\ndata: [DONE]\\n\\n" % json.dumps({"choices": [], "usage": usage}).encode())
@@ -63,7 +65,7 @@ S(("127.0.0.1", PORT), H).serve_forever()
 EVERY, LONG, WINDOW, SESSIONS = 0.8, 0.2, 5, 2
 
 
-@pytest.fixture(params=["spin", "sleep", "prompt", "each", "none"])
+@pytest.fixture(params=["spin", "sleep", "prompt", "each", "burst", "none"])
 def measured(request, tmp_path):
     port = free_port()
     with open(tmp_path / "server.py", "w") as f:
@@ -97,7 +99,7 @@ def test_stops(measured):
     stops, rules = found.get("stops"), [f["id"] for f in found["findings"]]
     if what != "prompt":  # 20 requests a second are answered: nothing is at its limit
         assert found["bottleneck"]["id"] == "load_met", found["bottleneck"]
-    if what in ("each", "none"):
+    if what in ("each", "burst", "none"):
         # On a busy machine neighbours stop it for some ms; what was planted is not among them.
         assert stops is None or (stops["share"] < 0.1 and stops["longest_s"] < 0.9 * LONG), stops
         assert "stops" not in rules or stops["n"] >= 5, (rules, stops)

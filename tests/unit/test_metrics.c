@@ -21,6 +21,8 @@ int main(void) {
   CHECK(isnan(metrics_value(page(vllm), METRICS_WAITING)));       /* absent is not 0, and a longer name is another */
   CHECK(isnan(metrics_value(page(vllm), METRICS_PROMPT_TOKENS))); /* NaN is no value */
   CHECK(isnan(metrics_value(page(vllm), METRICS_OUTPUT_TOKENS)));
+  const char *engines = "vllm:kv_cache_usage_perc{engine=\"0\"} 0.5\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.7\n";
+  CHECK_NEAR(metrics_value(page(engines), METRICS_CACHE_USE), 0.6, 1e-12); /* a share: the mean */
   CHECK_NEAR(metrics_value(page("sglang:num_running_reqs 2\n"), METRICS_RUNNING), 2, 0);
   CHECK_NEAR(metrics_value(page("llamacpp:requests_deferred 1\n"), METRICS_WAITING), 1, 0);
   CHECK(isnan(metrics_value(page(""), METRICS_RUNNING)));

@@ -1,19 +1,60 @@
 /* Other processes take the processors while the server's threads are ready to run. */
 #include <stdio.h>
+#include <string.h>
 
 #include "attribute/live_rule.h"
 
+/* "reindex.4711": without the process's number. */
+static size_t program_length(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
+}
+
+/* Neighbours of one program are one: the first whose processes together use half of what others use; their number. */
+static const struct live_neighbour *most_of_it(const struct live *live, double others, size_t *ret_n) {
+  for (size_t i = 0; i < live->n_neighbours; i++) {
+    size_t length = program_length(live->neighbours[i].name);
+    double sum = 0;
+    *ret_n = 0;
+    for (size_t k = 0; k < live->n_neighbours; k++) {
+      if (program_length(live->neighbours[k].name) != length || strncmp(live->neighbours[k].name, live->neighbours[i].name, length) != 0)
+        continue;
+      sum += live->neighbours[k].processors;
+      (*ret_n)++;
+    }
+    if (sum >= 0.5 * others * (double)live->n_processors) return &live->neighbours[i];
+  }
+  return NULL;
+}
+
+/* Processes of this machine that the server is connected with may be the other half of it: nobody is told to move them. */
+static bool has_local_peers(const struct live *live) {
+  for (size_t i = 0; i < live->precision->n_sessions; i++)
+    if (live->precision->sessions[i].felt.n_peers > 0) return true;
+  return false;
+}
+
 static bool apply(const struct live *live, struct finding *ret) {
   double others = live->precision->conditions.others, ready = live_ready_share(live);
+  size_t n = 0;
   if (!(others >= 0.1) || ready < 0.1) return false;
   ret->share = ready;
-  bool one = live->n_neighbours > 0 && live->neighbours[0].processors >= 0.5 * others * (double)live->n_processors;
-  if (one) (void)snprintf(ret->named, sizeof ret->named, "%.120s", live->neighbours[0].name);
-  else (void)snprintf(ret->next, sizeof ret->next, "see what else runs there (top) and move it, or give the server processors of its own");
+  const struct live_neighbour *most = most_of_it(live, others, &n);
+  bool one = most != NULL, peers = has_local_peers(live);
+  if (peers) {
+    ret->contributing = 0;
+    (void)snprintf(ret->next, sizeof ret->next,
+                   "see whether what runs there is a part of this server: it is connected with processes of this machine; else move it");
+  }
+  if (one && n == 1) (void)snprintf(ret->named, sizeof ret->named, "%.120s", most->name);
+  else if (one)
+    (void)snprintf(ret->named, sizeof ret->named, "%.*s, %zu processes", (int)(program_length(most->name) % 120), most->name, n);
+  else if (!peers)
+    (void)snprintf(ret->next, sizeof ret->next, "see what else runs there (top) and move it, or give the server processors of its own");
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "other processes use %.0f %% of the processors%s%.120s; the server's threads are ready and wait for a processor %.0f %% "
+                 "other processes use %.0f %% of the processors%s%.150s; the server's threads are ready and wait for a processor %.0f %% "
                  "of their time",
-                 100 * others, one ? ", most of it " : ", no one of them most of it", ret->named, 100 * ready);
+                 100 * others, one ? ", most of it " : ", no one program most of it", ret->named, 100 * ready);
   return true;
 }
 

@@ -4,6 +4,8 @@
 
 #include "attribute/live_rule.h"
 
+#define READS_LEAST_HZ 65536.0
+
 static bool apply(const struct live *live, struct finding *ret) {
   double disk = 0, weighed = 0, running = 0;
   for (size_t i = 0; i < live->at.n_lanes; i++) {
@@ -16,6 +18,11 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (disk < 0.1 || weighed < 0.1 * running) return false;
   ret->share = fmin(1, weighed / running);
   const struct live_around *a = &live->around;
+  /* A disk that nothing is read from is waited for by who writes, or has what was written made safe. */
+  bool reads = a->read_hz > READS_LEAST_HZ || a->major_faults_hz >= 1, known = isfinite(a->read_hz) && isfinite(a->major_faults_hz);
+  if (known && !reads)
+    (void)snprintf(ret->next, sizeof ret->next,
+                   "it reads almost nothing: find who writes or calls fsync for each request, and gather that, or do it behind the answer");
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "the working threads wait for the disk %.0f %% of the time; they read %.3g MB/s, and %.3g pages a second by touching them "
                  "(0: not reported); the busiest disk is busy %.0f %%",

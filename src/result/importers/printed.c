@@ -13,7 +13,7 @@
 
 enum { LABEL_BYTES = 80 };
 
-enum target { FIGURE, SECONDS, CONCURRENCY, RATE };
+enum target { FIGURE, SUMMED /* of all such lines */, SECONDS, CONCURRENCY, RATE };
 enum bar { BAR_ANY, BAR_WITH, BAR_WITHOUT }; /* of a line: does it hold a '|'? */
 
 struct row {
@@ -43,6 +43,8 @@ struct tool {
   { label, key, column, FIGURE, name, formula, "ms", BAR_ANY }
 #define TIMES(of, name, formula)                                                                                                           \
   TIME("Mean " of " (ms)", NULL, 0, name " mean", formula), TIME("Median " of " (ms)", NULL, 0, name " median", formula),                  \
+      TIME("P25 " of " (ms)", NULL, 0, name " p25", formula), TIME("P50 " of " (ms)", NULL, 0, name " p50", formula),                      \
+      TIME("P75 " of " (ms)", NULL, 0, name " p75", formula), TIME("P99.9 " of " (ms)", NULL, 0, name " p99.9", formula),                  \
       TIME("P90 " of " (ms)", NULL, 0, name " p90", formula), TIME("P95 " of " (ms)", NULL, 0, name " p95", formula),                      \
       TIME("P99 " of " (ms)", NULL, 0, name " p99", formula), TIME("Max " of " (ms)", NULL, 0, name " max", formula)
 
@@ -51,6 +53,8 @@ static const struct row serving[] = {COUNT("Successful requests", 0, "requests t
                                      COUNT("Total input tokens", 0, "input tokens", "vllm"),
                                      COUNT("Total generated tokens", 0, "output tokens", "vllm"),
                                      SPEED("Request throughput (req/s)", 0, "requests per second", "vllm"),
+                                     SPEED("Request goodput (req/s)", 0, "good requests per second", "vllm"),
+                                     COUNT("Accept length", 0, "acceptance length", "vllm"),
                                      SPEED("Input token throughput (tok/s)", 0, "input tokens per second", "vllm"),
                                      SPEED("Output token throughput (tok/s)", 0, "output tokens per second", "vllm"),
                                      SPEED("Peak output token throughput (tok/s)", 0, "peak output tokens per second", "vllm"),
@@ -67,7 +71,8 @@ static const struct row serving[] = {COUNT("Successful requests", 0, "requests t
                                      {"Request rate configured (RPS)", NULL, 0, RATE, NULL, NULL, "", BAR_ANY},
                                      {"Traffic request rate", NULL, 0, RATE, NULL, NULL, "", BAR_ANY}};
 
-static const struct row perf_analyzer[] = {{"Request concurrency", NULL, 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
+static const struct row perf_analyzer[] = {{"Request Rate", NULL, 0, RATE, NULL, NULL, "", BAR_ANY},
+                                           {"Request concurrency", NULL, 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
                                            COUNT("Request count", 0, "requests that went well", "perf_analyzer"),
                                            SPEED("Throughput", 0, "requests per second", "perf_analyzer"),
                                            TIME("Avg latency", NULL, 0, "request latency mean", "perf_analyzer.request_latency.1"),
@@ -76,26 +81,54 @@ static const struct row perf_analyzer[] = {{"Request concurrency", NULL, 0, CONC
                                            TIME("p95 latency", NULL, 0, "request latency p95", "perf_analyzer.request_latency.1"),
                                            TIME("p99 latency", NULL, 0, "request latency p99", "perf_analyzer.request_latency.1")};
 
+#define WRK_FAILED(label, column)                                                                                                          \
+  { label, NULL, column, SUMMED, "requests that failed", "wrk.count.1", "1", BAR_ANY }
 /* Some versions add latencies that nobody had (a correction for coordinated omission): the mean is not that of its requests. */
-static const struct row wrk[] = {
-    {"", "threads and", 0, CONCURRENCY, NULL, NULL, "", BAR_ANY}, {"", "requests in", 0, SECONDS, NULL, NULL, "s", BAR_ANY},
-    SPEED("Requests/sec:", 0, "requests per second", "wrk"),      COUNT("Non-2xx or 3xx responses:", 0, "requests that failed", "wrk"),
-    TIME("Latency", NULL, 0, "latency mean", "wrk.latency.1"),    TIME("Latency", NULL, 2, "latency max", "wrk.latency.1"),
-    TIME("50%", NULL, 0, "latency p50", "wrk.latency.1"),         TIME("75%", NULL, 0, "latency p75", "wrk.latency.1"),
-    TIME("90%", NULL, 0, "latency p90", "wrk.latency.1"),         TIME("99%", NULL, 0, "latency p99", "wrk.latency.1")};
+static const struct row wrk[] = {{"", "threads and", 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
+                                 {"", "requests in", 0, SECONDS, NULL, NULL, "s", BAR_ANY},
+                                 SPEED("Requests/sec:", 0, "requests per second", "wrk"),
+                                 WRK_FAILED("Non-2xx or 3xx responses:", 0),
+                                 WRK_FAILED("Socket errors:", 0), /* connect, read, write, timeout */
+                                 WRK_FAILED("Socket errors:", 1),
+                                 WRK_FAILED("Socket errors:", 2),
+                                 WRK_FAILED("Socket errors:", 3),
+                                 TIME("Latency", NULL, 0, "latency mean", "wrk.latency.1"),
+                                 TIME("Latency", NULL, 2, "latency max", "wrk.latency.1"),
+                                 TIME("50%", NULL, 0, "latency p50", "wrk.latency.1"),
+                                 TIME("75%", NULL, 0, "latency p75", "wrk.latency.1"),
+                                 TIME("90%", NULL, 0, "latency p90", "wrk.latency.1"),
+                                 TIME("99%", NULL, 0, "latency p99", "wrk.latency.1"),
+                                 TIME("50.000%", NULL, 0, "latency p50", "wrk.latency.1"), /* wrk2 */
+                                 TIME("90.000%", NULL, 0, "latency p90", "wrk.latency.1"),
+                                 TIME("99.000%", NULL, 0, "latency p99", "wrk.latency.1"),
+                                 TIME("99.900%", NULL, 0, "latency p99.9", "wrk.latency.1")};
 
+#define HEY_STATUS(label, name)                                                                                                            \
+  { label, NULL, 0, SUMMED, name, "hey.count.1", "1", BAR_ANY }
 static const struct row hey[] = {{"Total:", NULL, 0, SECONDS, NULL, NULL, "s", BAR_ANY},
                                  SPEED("Requests/sec:", 0, "requests per second", "hey"),
-                                 COUNT("[200]", 0, "requests that went well", "hey"),
+                                 HEY_STATUS("[200]", "requests that went well"),
+                                 HEY_STATUS("[400]", "requests that failed"),
+                                 HEY_STATUS("[401]", "requests that failed"),
+                                 HEY_STATUS("[403]", "requests that failed"),
+                                 HEY_STATUS("[404]", "requests that failed"),
+                                 HEY_STATUS("[408]", "requests that failed"),
+                                 HEY_STATUS("[422]", "requests that failed"),
+                                 HEY_STATUS("[429]", "requests that failed"),
+                                 HEY_STATUS("[500]", "requests that failed"),
+                                 HEY_STATUS("[502]", "requests that failed"),
+                                 HEY_STATUS("[503]", "requests that failed"),
+                                 HEY_STATUS("[504]", "requests that failed"),
                                  TIME("Average:", NULL, 0, "request latency mean", "hey.request_latency.1"),
                                  TIME("Fastest:", NULL, 0, "request latency min", "hey.request_latency.1"),
                                  TIME("50%", NULL, 0, "request latency p50", "hey.request_latency.1"),
+                                 TIME("75%", NULL, 0, "request latency p75", "hey.request_latency.1"),
                                  TIME("90%", NULL, 0, "request latency p90", "hey.request_latency.1"),
                                  TIME("95%", NULL, 0, "request latency p95", "hey.request_latency.1"),
                                  TIME("99%", NULL, 0, "request latency p99", "hey.request_latency.1"),
                                  TIME("Slowest:", NULL, 0, "request latency max", "hey.request_latency.1")};
 
-static const struct row k6[] = {{"vus", NULL, 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
+static const struct row k6[] = {{"vus_max", NULL, 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
                                 COUNT("http_reqs", 0, "requests", "k6"),
                                 SPEED("http_reqs", 1, "requests per second", "k6"),
                                 COUNT("http_req_failed", 1, "requests that failed", "k6"),
@@ -104,6 +137,7 @@ static const struct row k6[] = {{"vus", NULL, 0, CONCURRENCY, NULL, NULL, "", BA
                                 TIME("http_req_duration", "med=", 0, "request latency median", "k6.request_latency.1"),
                                 TIME("http_req_duration", "p(90)=", 0, "request latency p90", "k6.request_latency.1"),
                                 TIME("http_req_duration", "p(95)=", 0, "request latency p95", "k6.request_latency.1"),
+                                TIME("http_req_duration", "p(99)=", 0, "request latency p99", "k6.request_latency.1"),
                                 TIME("http_req_duration", "max=", 0, "request latency max", "k6.request_latency.1")};
 
 #define LOCUST_TIME(column, name, bar)                                                                                                     \
@@ -122,6 +156,7 @@ static const struct row locust[] = {{"Aggregated", NULL, 0, FIGURE, "requests", 
 #define ROWS(table) table, LYNX_COUNT(table)
 static const struct tool tools[] = {
     {"vllm bench serve", {"Serving Benchmark Result", NULL}, "Serving Benchmark Result", false, true, ROWS(serving)},
+    {"perf_analyzer", {"infer/sec", "Request Rate:"}, "Request Rate:", false, true, ROWS(perf_analyzer)},
     {"perf_analyzer", {"infer/sec", "Client:"}, "Request concurrency:", false, true, ROWS(perf_analyzer)},
     {"wrk", {"Thread Stats", "Requests/sec:"}, " test @ ", false, false, ROWS(wrk)},
     {"hey", {"Latency distribution:", "Slowest:"}, "Summary:", false, false, ROWS(hey)},
@@ -162,12 +197,27 @@ static double unit_at(const char *p, const char **ret_end) {
   return 0;
 }
 
-/* One number, as in "1,234.5"; NULL: none is there. */
+/* One number, as in "1,234.5", "12'800" or "1.5e+06"; NULL: none is there. A comma before three digits divides thousands, another one
+ * fractions. */
 static const char *digits_at(const char *p, const char *end, double *ret) {
-  char text[40];
+  char text[48];
   size_t n = 0;
-  for (; p < end && n + 1 < sizeof text && (isdigit((unsigned char)*p) || *p == '.' || *p == ','); p++)
-    if (*p != ',') text[n++] = *p;
+  for (; p < end && n + 4 < sizeof text; p++) {
+    size_t digits = 0;
+    if (*p == ',' || *p == '\'') {
+      while (p + 1 + digits < end && isdigit((unsigned char)p[1 + digits])) digits++;
+      if (digits == 3) continue;
+      if (*p != ',' || digits == 0) break;
+      text[n++] = '.';
+    } else if (isdigit((unsigned char)*p) || *p == '.') text[n++] = *p;
+    else break;
+  }
+  bool power = p + 1 < end && (*p == 'e' || *p == 'E') &&
+               (isdigit((unsigned char)p[1]) || (p + 2 < end && (p[1] == '+' || p[1] == '-') && isdigit((unsigned char)p[2])));
+  if (power) {
+    text[n++] = *p++;
+    while (p < end && n + 1 < sizeof text && (isdigit((unsigned char)*p) || *p == '+' || *p == '-')) text[n++] = *p++;
+  }
   while (n > 0 && text[n - 1] == '.') n--; /* the sentence's end */
   return number_double(text, n, ret) ? p : NULL;
 }
@@ -183,7 +233,8 @@ static const char *next_number(const char *p, const char *end, double *ret, doub
       continue;
     } else if (isdigit((unsigned char)*p)) {
       const char *after = digits_at(p, end, ret), *unit_end = NULL;
-      if (after == NULL) return NULL;
+      if (after == NULL || (p[-1] == '-' && (p[-2] == ' ' || p[-2] == ':' || p[-2] == '=')))
+        return NULL; /* below zero nothing is measured */
       *ret_unit_ms = unit_at(after + (*after == ' '), &unit_end);
       for (double part, part_ms; *ret_unit_ms > 0 && unit_end < end && isdigit((unsigned char)*unit_end);) {
         if ((after = digits_at(unit_end, end, &part)) == NULL || !((part_ms = unit_at(after, &unit_end)) > 0)) break;
@@ -231,6 +282,7 @@ static void take(struct imported *m, const struct row *row, double value) {
     case FIGURE:
       if (isnan(import_figure_stated(m, row->name))) import_figure_add(m, row->name, row->formula, row->unit, value);
       break;
+    case SUMMED: import_figure_count(m, row->name, row->formula, value); break;
     case SECONDS: m->seconds = fmax(0, value); break;
     case CONCURRENCY: m->concurrency = value <= 1e7 ? (int64_t)value : 0; break;
     case RATE: m->rate_per_s = fmax(0, value); break;
@@ -238,6 +290,7 @@ static void take(struct imported *m, const struct row *row, double value) {
 }
 
 static void take_line(struct imported *m, const struct tool *tool, const char *line, const char *end) {
+  if (strcspn(line, "0123456789\n") == (size_t)(end - line)) return;
   bool bar = memchr(line, '|', (size_t)(end - line)) != NULL;
   for (size_t i = 0; i < tool->n_rows; i++) {
     const struct row *row = &tool->rows[i];
@@ -249,7 +302,16 @@ static void take_line(struct imported *m, const struct tool *tool, const char *l
 
 /* --- llama-bench: a table whose heading says which column is what --- */
 
-enum { COLUMNS_MAX = 32 };
+enum { COLUMNS_MAX = 32, LLAMA_ROWS_MAX = 512 };
+
+struct llama {
+  size_t at[3]; /* the columns of the model, the test, the rate */
+  struct llama_row {
+    const char *test, *described;
+    double rate, deviation;
+  } rows[LLAMA_ROWS_MAX];
+  size_t n;
+};
 
 static size_t cells_of(const char *line, const char *end, struct bytes cells[COLUMNS_MAX]) {
   size_t n = 0;
@@ -283,9 +345,19 @@ static const char *test_name(struct arena *arena, struct bytes cell) {
                       depth > 0 ? arena_printf(arena, " after %lld", depth) : "");
 }
 
-static void take_llama_line(struct imported *m, const char *line, const char *end, size_t at[3]) {
+/* What tells rows of one test apart: all cells but the sizes and the result. */
+static const char *cells_text(struct arena *arena, const struct bytes *cells, size_t n, const size_t at[3]) {
+  const char *text = "";
+  for (size_t i = 0; i < n; i++)
+    if (i != at[1] && i != at[2] && memmem(cells[i].ptr, cells[i].length, "iB", 2) == NULL)
+      text = arena_printf(arena, "%s%s%.*s", text, text[0] != 0 ? ", " : "",
+                          (int)(cells[i].length < LABEL_BYTES ? cells[i].length : LABEL_BYTES), cells[i].ptr);
+  return text;
+}
+
+static void take_llama_line(struct imported *m, const char *line, const char *end, struct llama *l) {
   struct bytes cells[COLUMNS_MAX];
-  size_t n = cells_of(line, end, cells);
+  size_t n = cells_of(line, end, cells), *at = l->at;
   bool heading = false;
   for (size_t i = 0; i < n; i++) heading = heading || cell_is(cells[i], "t/s");
   for (size_t i = 0; heading && i < n; i++) {
@@ -293,17 +365,28 @@ static void take_llama_line(struct imported *m, const char *line, const char *en
     for (size_t k = 0; k < LYNX_COUNT(names); k++)
       if (cell_is(cells[i], names[k])) at[k] = i;
   }
-  if (heading || at[2] >= n || at[1] >= n) return;
-  double value, deviation, unit_ms;
-  const char *p = next_number(cells[at[2]].ptr, cells[at[2]].ptr + cells[at[2]].length, &value, &unit_ms);
+  if (heading || at[2] >= n || at[1] >= n || l->n == LLAMA_ROWS_MAX) return;
+  double value, unit_ms;
+  struct llama_row *row = &l->rows[l->n];
+  const char *stop = cells[at[2]].ptr + cells[at[2]].length, *p = next_number(cells[at[2]].ptr, stop, &value, &unit_ms);
   if (p == NULL) return;
-  const char *test = test_name(&m->arena, cells[at[1]]);
+  *row = (struct llama_row){test_name(&m->arena, cells[at[1]]), cells_text(&m->arena, cells, n, at), value, NAN};
+  if (next_number(p, stop, &value, &unit_ms) != NULL) row->deviation = value;
+  l->n++;
   if (at[0] < n && m->model[0] == 0)
     m->model = import_words(
         m, arena_printf(&m->arena, "%.*s", (int)(cells[at[0]].length < 100 ? cells[at[0]].length : 100), cells[at[0]].ptr));
-  import_figure_add(m, arena_printf(&m->arena, "%s, tokens per second", test), "llama_bench.rate.1", "1/s", value);
-  if (next_number(p, cells[at[2]].ptr + cells[at[2]].length, &deviation, &unit_ms) != NULL)
-    import_figure_add(m, arena_printf(&m->arena, "%s, standard deviation", test), "llama_bench.rate.1", "1/s", deviation);
+}
+
+/* Rows of one test in several settings are named with them. */
+static void end_llama(struct imported *m, const struct llama *l) {
+  for (size_t i = 0; i < l->n; i++) {
+    bool again = false;
+    for (size_t k = 0; k < l->n; k++) again = again || (k != i && strcmp(l->rows[k].test, l->rows[i].test) == 0);
+    const char *name = again ? arena_printf(&m->arena, "%s (%s)", l->rows[i].test, l->rows[i].described) : l->rows[i].test;
+    import_figure_add(m, arena_printf(&m->arena, "%s, tokens per second", name), "llama_bench.rate.1", "1/s", l->rows[i].rate);
+    import_figure_add(m, arena_printf(&m->arena, "%s, standard deviation", name), "llama_bench.rate.1", "1/s", l->rows[i].deviation);
+  }
 }
 
 /* --- a run in the text --- */
@@ -325,24 +408,57 @@ static bool run_in(const char *text, const struct tool *tool, size_t part, struc
   return wanted <= *ret_n;
 }
 
+/* Without a terminal's colours: "\033[36m131.52ms\033[0m". */
+static const char *without_colours(struct imported *m, const char *text) {
+  if (strchr(text, '\033') == NULL) return text;
+  char *copy = arena_copy(&m->arena, text), *to = copy;
+  for (const char *p = copy; *p != 0; p++) {
+    if (p[0] == '\033' && p[1] == '[') {
+      for (p += 2; *p != 0 && !isalpha((unsigned char)*p); p++) {}
+      if (*p == 0) break;
+    } else *to++ = *p;
+  }
+  *to = 0;
+  return copy;
+}
+
+/* hey's "  [12]\tGet ...: refused" below its heading: as many requests got no answer. */
+static void take_errors(struct imported *m, const char *text, const char *end) {
+  static const char heading[] = "Error distribution:";
+  const char *p = memmem(text, (size_t)(end - text), heading, strlen(heading));
+  for (p = p != NULL ? memchr(p, '\n', (size_t)(end - p)) : NULL; p != NULL; p = memchr(p, '\n', (size_t)(end - p))) {
+    double n;
+    p++;
+    const char *at = p + strspn(p, " \t");
+    if (at < end && *at == '[' && digits_at(at + 1, end, &n) != NULL) import_figure_count(m, "requests that failed", "hey.count.1", n);
+  }
+}
+
 static enum lynx_status read_text(const struct import_file *files, size_t n, struct imported *ret, struct lynx_error *error) {
   const struct tool *tool = tool_of(&files[0]);
+  const char *text = without_colours(ret, files[0].text);
   struct bytes run;
-  size_t n_runs, columns[3] = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
+  size_t n_runs;
   if (n > 1) return lynx_fail(error, LYNX_INPUT, "a second file; accepted: one text of a run");
-  if (!run_in(files[0].text, tool, ret->part, &run, &n_runs))
+  if (!run_in(text, tool, ret->part, &run, &n_runs))
     return lynx_fail(error, LYNX_INPUT, "--part: found %zu; accepted: 1 to %zu, one run each", ret->part, n_runs);
+  ret->n_parts = n_runs;
   bool sglang = tool->rows == serving && memmem(run.ptr, run.length, "Backend:", 8) != NULL;
   ret->tool = sglang ? "SGLang's bench_serving" : tool->name;
   if (n_runs > 1) import_lacks(ret, arena_printf(&ret->arena, "the text holds %zu runs, and this is one of them (--part)", n_runs));
   const char *end = run.ptr + run.length;
+  struct llama *llama = xalloc(1, sizeof *llama);
+  for (size_t i = 0; i < LYNX_COUNT(llama->at); i++) llama->at[i] = SIZE_MAX;
   for (const char *line = run.ptr; line < end;) {
     const char *stop = memchr(line, '\n', (size_t)(end - line));
     if (stop == NULL) stop = end;
     if (tool->rows != NULL) take_line(ret, tool, line, stop);
-    else take_llama_line(ret, line, stop, columns);
+    else take_llama_line(ret, line, stop, llama);
     line = stop + 1;
   }
+  end_llama(ret, llama);
+  free(llama);
+  if (tool->rows == hey) take_errors(ret, run.ptr, end);
   import_check_rates(ret);
   import_lacks(ret, "it is what the tool printed, rounded, and not its file of results");
   return ret->n_figures > 0 ? LYNX_OK : lynx_fail(error, LYNX_INPUT, "no line of a result of %s is in it", tool->name);

@@ -124,6 +124,7 @@ static json_t *read_run(const struct import_file *file, struct imported *m, stru
     }
     at += length + (at[length] != 0);
   }
+  m->n_parts = n;
   if (n < 2) return json_parse_python(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
   if (run == NULL) {
     (void)lynx_fail(error, LYNX_INPUT, "--part: found %zu; accepted: 1 to %zu, one run on each line", m->part, n);
