@@ -3,7 +3,7 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build configured site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-profilers bench-confirm bench-bisect bench-gpu simulate fuzz install clean format
+.PHONY: help build configured site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-attribution-replay bench-profilers bench-confirm bench-bisect bench-gpu simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, and tell one story: a slow server, its cause, the fix, verified"
@@ -22,6 +22,7 @@ help:
 	@echo "make bench-peers  load beside wrk, asyncio, AIPerf and GuideLLM, traces beside simdjson and HolisticTraceAnalysis, each in the same run; how real executors' sessions vary; history beside Otava"
 	@echo "make bench-pages  the pages of a ledger of 100,000 results: processor time, first paint in Chromium, load by wrk (some minutes)"
 	@echo "make bench-attribution  plant causes in real servers and score what diagnose says of each (some 15 minutes; packages from PyPI)"
+	@echo "make bench-attribution-replay  what today's rules say of the bundles of the blind rounds (seconds; AGAINST=PROGRAM compares)"
 	@echo "make bench-profilers    what each profiler takes of the throughput of real servers (some 20 minutes)"
 	@echo "make bench-confirm      plant causes, diagnose and confirm them; take them out, and see them refuted (some 25 minutes)"
 	@echo "make bench-gpu          where an NVIDIA GPU and PyTorch are at hand: plant causes in a server on it (some 6 minutes)"
@@ -109,6 +110,10 @@ bench-attribution: packages-peers
 	@$(BUILD)/peers/bin/python -c 'import torch' 2>/dev/null || { echo "torch is missing: run make test-peers first, which installs it"; exit 2; }
 	@$(BUILD)/peers/bin/python -m pip install -q py-spy
 	@python3 bench/attribution/scoreboard.py --json $(BUILD)/scoreboard.json
+
+bench-attribution-replay: packages-build
+	@$(MAKE) --no-print-directory build
+	@python3 bench/attribution/replay.py $(BUILD)/lynxbench $(AGAINST)
 
 bench-gpu: packages-test
 	@$(MAKE) --no-print-directory configured

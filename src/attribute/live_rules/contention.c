@@ -10,8 +10,11 @@ static size_t program_length(const char *name) {
   return dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
 }
 
-/* Neighbours of one program are one: the first whose processes together use half of what others use; their number. */
+/* Neighbours of one program are one: the first whose processes together use half of what others use, or of what the five that were seen
+ * at each look use, where that is a fifth of it at least; their number. */
 static const struct live_neighbour *most_of_it(const struct live *live, double others, size_t *ret_n) {
+  double listed = 0, all = others * (double)live->n_processors;
+  for (size_t i = 0; i < live->n_neighbours; i++) listed += live->neighbours[i].processors;
   for (size_t i = 0; i < live->n_neighbours; i++) {
     size_t length = program_length(live->neighbours[i].name);
     double sum = 0;
@@ -22,7 +25,7 @@ static const struct live_neighbour *most_of_it(const struct live *live, double o
       sum += live->neighbours[k].processors;
       (*ret_n)++;
     }
-    if (sum >= 0.5 * others * (double)live->n_processors) return &live->neighbours[i];
+    if (sum >= 0.5 * all || (listed >= 0.2 * all && sum >= 0.5 * listed)) return &live->neighbours[i];
   }
   return NULL;
 }
