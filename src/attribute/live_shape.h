@@ -206,6 +206,7 @@ enum live_bottleneck {
   LIVE_FAILING,
   LIVE_GPUS,
   LIVE_LOAD, /* the climb ended before the throughput did */
+  LIVE_PACE, /* tokens come at a pace, or requests at a rate, that no work sets */
   LIVE_MET   /* an offered rate is answered whole: nothing need be at its limit */
 };
 enum live_bound { LIVE_NOT_DECIDED, LIVE_HARDWARE, LIVE_SOFTWARE };

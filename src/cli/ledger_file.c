@@ -104,11 +104,23 @@ int ledger_file_code(const struct ledger_file *file) {
   return file->status == LYNX_PROTOCOL ? EXIT_DOES_NOT_HOLD : file->status == LYNX_MACHINE ? EXIT_CONDITIONS : EXIT_WRONG_INPUT;
 }
 
+static bool lacks_key(const struct ledger_file *file, enum ledger_use use) {
+  return !file->remote && use == LEDGER_ADDS && file->log_key == NULL;
+}
+
+static bool tell_lack(const struct ledger_file *file) {
+  complain("lynxbench: %s: the log's key is not at hand (%s.key, or LYNXBENCH_LOG_KEY): this ledger can be read here, not added to\n",
+           file->address, file->address);
+  return false;
+}
+
 bool ledger_file_open(const char *address, enum ledger_use use, struct ledger_file *ret) {
   struct lynx_error error = {0}, memory = {0};
   *ret = (struct ledger_file){.real = address, .remote = ledger_is_url(address), .status = LYNX_INPUT};
   ret->address = ledger_file_shown(address, ret->shown, sizeof ret->shown);
   if (!ret->remote && use != LEDGER_READS && !load_log_key(address, &ret->log_key)) return false;
+  /* Before it is opened to write: opening takes in what another writer left beside it. */
+  if (lacks_key(ret, use) && file_is_record(address)) return tell_lack(ret);
   lynx_error_at(&error, ret->address, 0, NULL); /* before anybody names it with its password */
   enum lynx_status status = ret->remote
                                 ? open_copy(ret, &error)
@@ -124,10 +136,9 @@ bool ledger_file_open(const char *address, enum ledger_use use, struct ledger_fi
       complain("lynxbench: the copy that it does not continue is %s; remove it only if another ledger is served there on purpose\n",
                ret->copy);
   }
-  if (status == LYNX_OK && use == LEDGER_ADDS && ret->log_key == NULL && !ret->remote) {
+  if (status == LYNX_OK && lacks_key(ret, use)) {
     status = LYNX_INPUT;
-    complain("lynxbench: %s: the log's key is not at hand (%s.key, or LYNXBENCH_LOG_KEY): this ledger can be read here, not added to\n",
-             ret->address, ret->address);
+    (void)tell_lack(ret);
   }
   if (status == LYNX_OK) return true;
   ledger_file_close(ret);

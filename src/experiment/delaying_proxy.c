@@ -293,7 +293,7 @@ static bool resolve(struct wire *w, const char *url) {
   char port[16];
   struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
   w->round_trip_ns = -1;
-  if (endpoint_parse(url, &endpoint, NULL) != LYNX_OK || endpoint.socket_path[0] != 0) return false;
+  if (url == NULL || endpoint_parse(url, &endpoint, NULL) != LYNX_OK || endpoint.socket_path[0] != 0) return false;
   (void)snprintf(port, sizeof port, "%d", endpoint.port);
   if (getaddrinfo(endpoint.host, port, &hints, &found) != 0) return false;
   for (const struct addrinfo *a = found; a != NULL && w->round_trip_ns < 0; a = a->ai_next) {

@@ -291,6 +291,7 @@ bool live_json(const struct live *live, struct buffer *ret) {
                                             [LIVE_FAILING] = "failing",
                                             [LIVE_GPUS] = "gpus",
                                             [LIVE_LOAD] = "load",
+                                            [LIVE_PACE] = "pace",
                                             [LIVE_MET] = "load_met"};
   const struct result_precision *p = live->precision;
   struct json_writer json;

@@ -104,6 +104,19 @@ def test_what_a_killed_writer_left_is_read(tmp_path, recorded, cut, index):
     assert all_of(work) == before
 
 
+def test_who_may_not_add_changes_nothing(tmp_path, recorded):
+    """`serve` without the log's key refuses before it takes in what another writer left."""
+    made, env = recorded
+    work = tmp_path / "work"
+    shutil.copytree(made / "killed", work)
+    before = all_of(work)
+    env = {**env, "XDG_STATE_HOME": str(tmp_path / "state")}
+    for words in (("serve", work / "team.ledger", "--port", "0"), ("log", "add", work / "team.ledger", __file__)):
+        r = l.lynx(*words, env=env, timeout=30)
+        assert r.returncode == 2 and "key is not at hand" in r.stderr, r.stderr
+        assert all_of(work) == before, words
+
+
 @pytest.mark.parametrize("index", ["index", "no index", "index of zeros"])
 def test_entries_of_a_log_that_nobody_writes_are_read(tmp_path, recorded, index):
     made, env = recorded

@@ -62,7 +62,7 @@ threading.Thread(target=loop, daemon=True).start()
 print("ready", flush=True)
 S(("127.0.0.1", PORT), H).serve_forever()
 """
-EVERY, LONG, WINDOW, SESSIONS = 0.8, 0.2, 5, 2
+EVERY, LONG, WINDOW, SESSIONS = 0.8, 0.2, 7, 1
 
 
 @pytest.fixture(params=["spin", "sleep", "prompt", "each", "burst", "none"])
