@@ -290,10 +290,13 @@ static void judge_threads(const struct live_stopping *s, struct live_stops *ret)
     const struct group *g = &s->groups[i];
     double mean_f = g->f / g->n, spread = g->ff / g->n - mean_f * mean_f;
     if (!(g->n > 0.1 * s->window_ns) || !(spread > 1e-6)) continue;
+    bool works = g->y[STOPPED_RUNNING] >= 0.05 * g->n;
     for (int k = 0; k < STOPPED_STATES; k++) {
       double mean = g->y[k] / g->n, slope = (g->fy[k] / g->n - mean_f * mean) / spread,
              inside = fmin(1, fmax(0, mean + slope * (1 - mean_f))), outside = fmin(1, fmax(0, mean - slope * mean_f));
-      if (!(inside - outside > most)) continue;
+      /* A thread that does not work waits longer when others stop: that says nothing of why. */
+      bool tells = k == STOPPED_RUNNING || k == STOPPED_READY || k == STOPPED_WAIT + WAIT_DISK || works;
+      if (!tells || !(inside - outside > most)) continue;
       most = inside - outside;
       ret->thread = (struct live_stopped){g->program, g->name, k, inside, outside};
     }
