@@ -11,7 +11,6 @@ enum { NAMES_MAX = 5 };
 static const struct {
   const char *series;
   const char *names[NAMES_MAX];
-  bool share; /* of several engines the mean, not the sum */
 } table[METRICS_COUNT] = {
     [METRICS_RUNNING] = {"server.running",
                          {"vllm:num_requests_running", "sglang:num_running_reqs", "tgi_batch_current_size",
@@ -29,15 +28,15 @@ static const struct {
     [METRICS_CACHE_QUERIES] = {"server.cache_queries", {"vllm:prefix_cache_queries_total"}},
     [METRICS_CACHE_HITS] = {"server.cache_hits", {"vllm:prefix_cache_hits_total"}},
     [METRICS_PREEMPTIONS] = {"server.preemptions", {"vllm:num_preemptions_total", "sglang:num_retracted_requests_total"}},
-    [METRICS_CACHE_USE] = {"server.cache_use", {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"}, true},
+    [METRICS_CACHE_USE] = {"server.cache_use", {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"}},
     [METRICS_DRAFTS] = {"server.drafts", {"vllm:spec_decode_num_drafts_total", "llamacpp:spec_decode_num_drafts_total"}},
     [METRICS_DRAFT_TOKENS] = {"server.draft_tokens",
                               {"vllm:spec_decode_num_draft_tokens_total", "llamacpp:spec_decode_num_draft_tokens_total"}},
     [METRICS_ACCEPTED_TOKENS] = {"server.accepted_tokens",
                                  {"vllm:spec_decode_num_accepted_tokens_total", "llamacpp:spec_decode_num_accepted_tokens_total"}},
-    [METRICS_ACCEPTANCE_LENGTH] = {"server.acceptance_length", {"sglang:spec_accept_length"}, true},
-    [METRICS_ACCEPTANCE_RATE] = {"server.acceptance_rate", {"sglang:spec_accept_rate"}, true},
-    [METRICS_CACHE_HIT_RATE] = {"server.cache_hit_rate", {"sglang:cache_hit_rate"}, true},
+    [METRICS_ACCEPTANCE_LENGTH] = {"server.acceptance_length", {"sglang:spec_accept_length"}},
+    [METRICS_ACCEPTANCE_RATE] = {"server.acceptance_rate", {"sglang:spec_accept_rate"}},
+    [METRICS_CACHE_HIT_RATE] = {"server.cache_hit_rate", {"sglang:cache_hit_rate"}},
     [METRICS_FIRST_TOKEN_SUM] = {"server.first_token_sum_s",
                                  {"vllm:time_to_first_token_seconds_sum", "sglang:time_to_first_token_seconds_sum"}},
     [METRICS_FIRST_TOKEN_COUNT] = {"server.first_token_count",
@@ -123,10 +122,16 @@ static double sum_of(struct bytes page, const char *name) {
   return total_of(page, name, &n);
 }
 
+/* Of several engines the mean, not the sum. */
+static bool is_ratio(enum metrics_series series) {
+  return series == METRICS_CACHE_USE || series == METRICS_ACCEPTANCE_LENGTH || series == METRICS_ACCEPTANCE_RATE ||
+         series == METRICS_CACHE_HIT_RATE;
+}
+
 double metrics_value(struct bytes page, enum metrics_series series) {
   for (size_t i = 0; i < NAMES_MAX && table[series].names[i] != NULL; i++) {
     double n, value = total_of(page, table[series].names[i], &n);
-    if (!isnan(value)) return table[series].share ? value / n : value;
+    if (!isnan(value)) return is_ratio(series) ? value / n : value;
   }
   return NAN;
 }
