@@ -137,6 +137,11 @@ bool live_logs(const struct live_part *part) {
   return part->kind == LIVE_PYTHON && strstr(part->where, "/logging/") != NULL;
 }
 
+size_t live_program_length(const char *neighbour) {
+  const char *dot = strrchr(neighbour, '.');
+  return dot != NULL ? (size_t)(dot - neighbour) : strlen(neighbour);
+}
+
 bool live_still_grows(const struct live *live) {
   const struct result_precision *p = live->precision;
   size_t n = p->n_steps > 0 && p->steps[p->n_steps - 1].too_short ? p->n_steps - 1 : p->n_steps; /* that one tells nothing of growth */

@@ -267,6 +267,8 @@ const char *live_roofline_text(const struct live *live, struct arena *arena);
 /* Of all packages and GPUs, for each token; NaN. */
 double live_joules_per_token(const struct live *live);
 
+/* "reindex.4711", a neighbour's name: how much of it is its program's; behind it a dot and the process's number, or nothing. */
+size_t live_program_length(const char *neighbour);
 /* The value of a fact at the start; NULL: it was not read. */
 const char *live_fact(const struct live *live, enum layer layer, const char *key);
 

@@ -7,35 +7,32 @@
 #include "cli/text_file.h"
 #include "report/files_report.h"
 
-/* What is read lies in its texts until the end. */
 struct side {
   struct files_side read;
   struct imported items[COMPARED_FILES_MAX];
-  struct buffer texts[COMPARED_FILES_MAX];
-  size_t n_texts;
 };
 
 static bool read_one(struct side *side, const char *path) {
   struct import_file file = {.path = path};
   struct lynx_error error = {0};
-  struct buffer *text = &side->texts[side->n_texts];
+  struct buffer text;
   if (file_is_record(path)) {
     complain("lynxbench compare: %s: a bundle of lynxbench; accepted here: results of other tools. Two bundles: lynxbench compare A B\n",
              path);
     return false;
   }
-  if (!text_file_read(path, IMPORT_FILE_BYTES_MAX, text, file.digest)) return false;
-  side->n_texts++;
-  file.text = text->data;
-  file.length = text->length;
-  if (import_read(&file, 1, NULL, 0, &side->items[side->read.n], &error) != LYNX_OK) return report_error(&error), false;
+  if (!text_file_read(path, IMPORT_FILE_BYTES_MAX, &text, file.digest)) return false;
+  file.text = text.data;
+  file.length = text.length;
+  enum lynx_status status = import_read(&file, 1, NULL, 0, &side->items[side->read.n], &error);
+  buffer_release(&text);
+  if (status != LYNX_OK) return report_error(&error), false;
   struct imported *m = &side->items[side->read.n++];
   free(m->requests); /* what is compared are the figures */
   free(m->gaps_s);
   m->requests = NULL;
   m->gaps_s = NULL;
   m->n_requests = m->n_gaps = 0;
-  buffer_release(text);
   if (m->n_parts <= 1) return true;
   complain("lynxbench compare: %s: holds %zu runs; accepted: a file for each run\n", path, m->n_parts);
   return false;
@@ -80,7 +77,6 @@ static bool read_environments(const struct compare_files_request *request, struc
 
 static void release_side(struct side *side) {
   for (size_t i = 0; i < side->read.n; i++) import_release(&side->items[i]);
-  for (size_t i = 0; i < side->n_texts; i++) buffer_release(&side->texts[i]);
   free(side);
 }
 
@@ -102,7 +98,7 @@ int compare_files(const struct compare_files_request *request) {
     buffer_init(&out, 64 << 20);
     const struct difference_list *known = given ? &environments : NULL;
     bool whole = request->json ? files_json(&compared, &before->read, &after->read, known, &out)
-                               : files_text(&compared, &before->read, &after->read, known, color_wanted(stdout), &out);
+                               : files_text(&compared, &before->read, &after->read, known, &out);
     code = write_buffer(NULL, &out) && whole ? exit_of(compared.verdict) : EXIT_CONDITIONS;
     buffer_release(&out);
     files_compared_release(&compared);

@@ -82,7 +82,7 @@ static void put_next(struct buffer *out, const struct files_compared *c, const s
     (void)buffer_text(out, "next: what else changed is not in these files: add --env-before FILE --env-after FILE (collect_env,\n"
                            "      `nvidia-smi -q -x`, or `lynxbench capture`)\n");
   else if (environments->n_identity == 0)
-    (void)buffer_text(out, "next: nothing else differs in the two environments; nothing is left to tell apart\n");
+    (void)buffer_text(out, "next: nothing else differs in the two environments; there is nothing left to distinguish\n");
   else if (environments->n_identity == 1)
     (void)buffer_text(out, "next: one thing differs in the two environments; what they do not show may differ, too\n");
   else if (d != NULL)
@@ -114,10 +114,9 @@ static void put_against(struct buffer *out, const struct files_side *side) {
 }
 
 bool files_text(const struct files_compared *c, const struct files_side *before, const struct files_side *after,
-                const struct difference_list *environments, bool color, struct buffer *ret) {
+                const struct difference_list *environments, struct buffer *ret) {
   char a[48], b[48], interval[64];
   int width = 26;
-  (void)color;
   ret->shown = true;
   put_first(ret, c);
   put_next(ret, c, environments);

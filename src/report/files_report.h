@@ -7,7 +7,7 @@
 
 /* environments: what else differs between the two sides; NULL: it was not given. */
 bool files_text(const struct files_compared *compared, const struct files_side *before, const struct files_side *after,
-                const struct difference_list *environments, bool color, struct buffer *ret);
+                const struct difference_list *environments, struct buffer *ret);
 bool files_json(const struct files_compared *compared, const struct files_side *before, const struct files_side *after,
                 const struct difference_list *environments, struct buffer *ret);
 

@@ -11,13 +11,13 @@
 #include "report/html_page.h"
 #include "report/import_report.h"
 #include "report/live_report.h"
+#include "report/server_html.h"
 #include "report/standing_report.h"
 #include "report/svg.h"
 #include "report/withholding.h"
 #include "report/text.h"
 #include "result/conditions.h"
 #include "result/rows.h"
-#include "result/server_figures.h"
 #include "result/values.h"
 
 enum { POINTS_MAX = 6000, SPECTRUM_POINTS = 160, BINS = 48 };
@@ -440,37 +440,6 @@ static void put_phases(struct buffer *out, const struct result_precision *p) {
   (void)buffer_text(out, "</table>");
 }
 
-/* What the server's own metrics tell, each with its course over the counted windows. */
-static void put_server(struct buffer *out, const struct result_precision *p) {
-  char text[160];
-  if (p->n_server == 0) return;
-  (void)buffer_text(out,
-                    "<h3>By the server's own metrics</h3><p class='dim'>Its word: nothing of it can be recomputed from requests. Over the "
-                    "counted windows, one behind the other.</p>");
-  for (size_t i = 0; i < p->n_server; i++) {
-    const struct result_server *f = &p->server[i];
-    const struct formula *formula = &formulas[f->formula];
-    struct svg_plot plot = {.out = out, .width = 720, .height = 150};
-    html_text(out, "<p><b>", formula->name, "</b>: ");
-    (void)html_escape(out, server_figure_text(f, text, sizeof text));
-    html_text(out, " <span class='dim mono'>", formula->id, "</span></p>");
-    if (f->n_points < 2) continue;
-    double greatest = fmax(f->greatest, 1e-9);
-    plot.x = (struct svg_axis){.least = 0, .greatest = fmax(f->at_s[f->n_points - 1], 1e-9), .unit = SVG_SECONDS, .label = "counted time"};
-    plot.y = (struct svg_axis){.least = 0,
-                               .greatest = 1.1 * greatest,
-                               .unit = strcmp(formula->unit, "share") == 0 ? SVG_SHARE
-                                       : strcmp(formula->unit, "ns") == 0  ? SVG_NANOSECONDS
-                                                                           : SVG_NUMBER,
-                               .label = formula->name};
-    (void)buffer_text(out, "<figure>");
-    svg_begin(&plot, formula->name);
-    svg_line(&plot, f->at_s, f->points, f->n_points, (int)i, false);
-    svg_end(&plot);
-    (void)buffer_text(out, "</figure>");
-  }
-}
-
 static void put_unbounded_note(struct buffer *out) {
   (void)buffer_text(
       out, "<p class='dim'>(in brackets): an estimate that this sample cannot bound; more sessions help most, then longer ones</p>");
@@ -670,7 +639,7 @@ static void put_precision(struct buffer *out, struct result *r, const struct res
   plot_latency(out, points);
   if (p->has_tokens) plot_throughput(out, points);
   put_phases(out, p);
-  put_server(out, p);
+  server_html(p, out);
   put_quantile_table(out, r, p);
   if (p->tokens_per_event > EVENT_OF_SEVERAL)
     (void)buffer_printf(out, "<p class='dim'>An event held %.3g tokens: the inter-token latency is between events, not between tokens.</p>",

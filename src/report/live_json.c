@@ -251,7 +251,7 @@ static void put_surroundings(struct json_writer *json, const struct live *live) 
   json_put_double(json, "profiling_cost_high", live->profiling_cost.bounded ? live->profiling_cost.high : NAN);
 }
 
-/* Stops of all answers at once; nothing where there are none. */
+/* Stops of all answers at once; without any it writes nothing. */
 static void put_stops(struct json_writer *json, const struct live_stops *s) {
   if (s->n == 0) return;
   json_key(json, "stops");

@@ -179,10 +179,11 @@ static void put_beside(struct page *p) {
   const struct live *live = p->live;
   const char *text = "";
   for (size_t i = 0; i < live->n_neighbours && i < 3; i++) {
-    const char *name = live->neighbours[i].name, *dot = strrchr(name, '.');
+    const char *name = live->neighbours[i].name;
+    size_t n = live_program_length(name);
     if (live->neighbours[i].processors < 0.02) break;
-    text = arena_printf(&p->arena, "%s%.*s (pid %s) %.2f of a processor; ", text, dot != NULL ? (int)(dot - name) : 0, name,
-                        dot != NULL ? dot + 1 : "?", live->neighbours[i].processors);
+    text = arena_printf(&p->arena, "%s%.*s (pid %s) %.2f of a processor; ", text, name[n] != 0 ? (int)n : 0, name,
+                        name[n] != 0 ? name + n + 1 : "?", live->neighbours[i].processors);
   }
   put_wrapped(
       p, "beside it", 0,

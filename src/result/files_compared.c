@@ -14,18 +14,9 @@ const char *files_verdict_text(enum files_verdict verdict) {
 
 /* --- which figures --- */
 
-static bool begins(const char *text, const char *with) {
-  return strncmp(text, with, strlen(with)) == 0;
-}
-
-static bool ends(const char *text, const char *with) {
-  size_t n = strlen(text), m = strlen(with);
-  return n >= m && strcmp(text + n - m, with) == 0;
-}
-
 /* 1: more is better; -1: less is. Counts and deviations are neither. */
 static int better_of(const struct import_figure *f) {
-  if (strcmp(f->unit, "1/s") == 0) return ends(f->name, "standard deviation") || begins(f->name, "peak") ? 0 : 1;
+  if (strcmp(f->unit, "1/s") == 0) return text_ends_with(f->name, "standard deviation") || strncmp(f->name, "peak", 4) == 0 ? 0 : 1;
   bool time = strcmp(f->unit, "ms") == 0 || strcmp(f->unit, "us") == 0 || strcmp(f->unit, "ns") == 0 || strcmp(f->unit, "s") == 0;
   return time && strstr(f->name, "deviation") == NULL ? -1 : 0;
 }
@@ -184,6 +175,19 @@ static const char *range_text(struct arena *arena, struct range r) {
   return r.high > r.low ? arena_printf(arena, "%.6g to %.6g", r.low, r.high) : arena_printf(arena, "%.6g", r.low);
 }
 
+/* The first two files that name different ones. */
+static void check_models(const struct files_side *before, const struct files_side *after, struct files_compared *c) {
+  const char *model = "";
+  for (size_t i = 0; i < before->n + after->n; i++) {
+    const char *own = i < before->n ? before->items[i].model : after->items[i - before->n].model;
+    if (own[0] != 0 && model[0] != 0 && strcmp(own, model) != 0) {
+      say_other(c, arena_printf(&c->arena, "model: '%s' and '%s'", model, own));
+      return;
+    }
+    if (own[0] != 0) model = own;
+  }
+}
+
 static void check_work(const struct files_side *before, const struct files_side *after, struct files_compared *c) {
   static const struct work works[] = {{"tokens of a prompt, mean", prompt_tokens, WORK_TOLERANCE},
                                       {"tokens of an answer, mean", output_tokens, WORK_TOLERANCE},
@@ -201,19 +205,10 @@ static void check_work(const struct files_side *before, const struct files_side 
   if (fmax(lost[0], lost[1]) > 0.01)
     say_other(c, arena_printf(&c->arena, "requests failed: up to %.3g %% before, %.3g %% after; what failed is in no latency",
                               100 * lost[0], 100 * lost[1]));
-  const char *model = "", *tool[2] = {before->items[0].tool, after->items[0].tool};
-  const struct files_side *sides[] = {before, after};
-  for (size_t k = 0; k < 2; k++)
-    for (size_t i = 0; i < sides[k]->n; i++) {
-      const char *own = sides[k]->items[i].model;
-      if (own[0] != 0 && model[0] != 0 && strcmp(own, model) != 0) {
-        say_other(c, arena_printf(&c->arena, "model: '%s' and '%s'", model, own));
-        k = 2;
-        break;
-      }
-      if (own[0] != 0) model = own;
-    }
-  if (c->n_items == 0) say_other(c, arena_printf(&c->arena, "no figure of one formula is on both sides (%s, %s)", tool[0], tool[1]));
+  check_models(before, after, c);
+  if (c->n_items == 0)
+    say_other(c,
+              arena_printf(&c->arena, "no figure of one formula is on both sides (%s, %s)", before->items[0].tool, after->items[0].tool));
 }
 
 /* --- the verdict --- */

@@ -1,14 +1,9 @@
 /* Other processes take the processors while the server's threads are ready to run. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "attribute/live_rule.h"
-
-/* "reindex.4711": without the process's number. */
-static size_t program_length(const char *name) {
-  const char *dot = strrchr(name, '.');
-  return dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
-}
 
 /* Neighbours of one program are one: the first whose processes together use half of what others use, or of what the five that were seen
  * at each look use, where that is a fifth of it at least; their number. */
@@ -16,11 +11,12 @@ static const struct live_neighbour *most_of_it(const struct live *live, double o
   double listed = 0, all = others * (double)live->n_processors;
   for (size_t i = 0; i < live->n_neighbours; i++) listed += live->neighbours[i].processors;
   for (size_t i = 0; i < live->n_neighbours; i++) {
-    size_t length = program_length(live->neighbours[i].name);
+    size_t length = live_program_length(live->neighbours[i].name);
     double sum = 0;
     *ret_n = 0;
     for (size_t k = 0; k < live->n_neighbours; k++) {
-      if (program_length(live->neighbours[k].name) != length || strncmp(live->neighbours[k].name, live->neighbours[i].name, length) != 0)
+      if (live_program_length(live->neighbours[k].name) != length ||
+          strncmp(live->neighbours[k].name, live->neighbours[i].name, length) != 0)
         continue;
       sum += live->neighbours[k].processors;
       (*ret_n)++;
@@ -30,7 +26,7 @@ static const struct live_neighbour *most_of_it(const struct live *live, double o
   return NULL;
 }
 
-/* Processes of this machine that the server is connected with may be the other half of it: nobody is told to move them. */
+/* Processes of this machine that the server is connected with may be a part of it: the advice is not to move them. */
 static bool has_local_peers(const struct live *live) {
   for (size_t i = 0; i < live->precision->n_sessions; i++)
     if (live->precision->sessions[i].felt.n_peers > 0) return true;
@@ -51,7 +47,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   }
   if (one && n == 1) (void)snprintf(ret->named, sizeof ret->named, "%.120s", most->name);
   else if (one)
-    (void)snprintf(ret->named, sizeof ret->named, "%.*s, %zu processes", (int)(program_length(most->name) % 120), most->name, n);
+    (void)snprintf(ret->named, sizeof ret->named, "%.*s, %zu processes", (int)fmin(120, (double)live_program_length(most->name)),
+                   most->name, n);
   else if (!peers)
     (void)snprintf(ret->next, sizeof ret->next, "see what else runs there (top) and move it, or give the server processors of its own");
   (void)snprintf(ret->evidence, sizeof ret->evidence,
