@@ -216,7 +216,7 @@ def show(bundle):
 
 
 def rows(bundle, sql):
-    with sqlite3.connect(f"file:{bundle}?mode=ro", uri=True) as db:
+    with contextlib.closing(sqlite3.connect(f"file:{bundle}?mode=ro", uri=True)) as db:
         return db.execute(sql).fetchall()
 
 

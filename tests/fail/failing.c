@@ -4,7 +4,7 @@
  *   LYNX_KILL_WRITE=n    the n-th such write does not return: the program is killed half way through it
  *   LYNX_FAIL_SYNC=n     the n-th fsync or fdatasync fails
  *   LYNX_FAIL_RENAME=n   the n-th rename fails
- *   LYNX_CLOCK_STEP=ms,s the wall clock jumps by s seconds once ms milliseconds have passed
+ *   LYNX_CLOCK_STEP=s    the wall clock jumps by s seconds when SIGUSR2 arrives
  *   LYNX_FAIL_COUNT=file how many allocations, such writes, syncs and renames there were, written at exit */
 #undef _FILE_OFFSET_BITS /* pwrite and pwrite64 are two names here */
 #include <dlfcn.h>
@@ -25,7 +25,13 @@ extern void *__libc_realloc(void *, size_t);
 
 static atomic_long n_malloc, n_write, n_sync, n_rename;
 static int count_fd = -1;
-static long fail_malloc = -1, fail_write = -1, kill_write = -1, fail_sync = -1, fail_rename = -1, step_after_ms = -1, step_s;
+static long fail_malloc = -1, fail_write = -1, kill_write = -1, fail_sync = -1, fail_rename = -1, step_s;
+static volatile sig_atomic_t stepped;
+
+static void step(int signal_number) {
+  (void)signal_number;
+  stepped = 1;
+}
 
 __attribute__((constructor)) static void begin(void) {
   const char *text;
@@ -34,7 +40,10 @@ __attribute__((constructor)) static void begin(void) {
   if ((text = getenv("LYNX_KILL_WRITE")) != NULL) kill_write = atol(text);
   if ((text = getenv("LYNX_FAIL_SYNC")) != NULL) fail_sync = atol(text);
   if ((text = getenv("LYNX_FAIL_RENAME")) != NULL) fail_rename = atol(text);
-  if ((text = getenv("LYNX_CLOCK_STEP")) != NULL) (void)sscanf(text, "%ld,%ld", &step_after_ms, &step_s);
+  if ((text = getenv("LYNX_CLOCK_STEP")) != NULL) {
+    step_s = atol(text);
+    (void)signal(SIGUSR2, step);
+  }
   if ((text = getenv("LYNX_FAIL_COUNT")) != NULL) count_fd = open(text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600); /* before any cage */
   atomic_store(&n_malloc, 0);
 }
@@ -128,14 +137,8 @@ __attribute__((visibility("default"))) int rename(const char *from, const char *
 
 __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *t) {
   static int (*real)(clockid_t, struct timespec *);
-  static struct timespec first;
   if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
   int result = real(id, t);
-  if (step_after_ms < 0 || id != CLOCK_REALTIME || result != 0) return result;
-  struct timespec now;
-  (void)real(CLOCK_MONOTONIC, &now);
-  if (first.tv_sec == 0) first = now;
-  long passed_ms = (now.tv_sec - first.tv_sec) * 1000 + (now.tv_nsec - first.tv_nsec) / 1000000;
-  if (passed_ms >= step_after_ms) t->tv_sec += step_s;
+  if (stepped && id == CLOCK_REALTIME && result == 0) t->tv_sec += step_s;
   return result;
 }
