@@ -30,8 +30,7 @@ void live_calls_free(struct live_calls *calls) {
   free(calls);
 }
 
-/* "send (/lib/libc.so.6)" -> "send", "/lib/libc.so.6", within frame, which is cut. The function "?" is none. */
-static bool cut_frame(char *frame, const char **ret_function, const char **ret_module) {
+bool live_cut_frame(char *frame, const char **ret_function, const char **ret_module) {
   size_t length = strlen(frame);
   char *open = length > 0 && frame[length - 1] == ')' ? strrchr(frame, '(') : NULL;
   if (open == NULL || open - frame < 2 || open[-1] != ' ') return false;
@@ -42,8 +41,7 @@ static bool cut_frame(char *frame, const char **ret_function, const char **ret_m
   return true;
 }
 
-/* What stands between a library and who wants something of it. */
-static bool is_plumbing(const char *module) {
+bool live_is_plumbing(const char *module) {
   const char *file = live_module_file(module);
   return library_serves_its_caller(file) || library_is_openmp(file) || strcmp(module, "[vdso]") == 0 || strcmp(module, "[gone]") == 0 ||
          live_is_kernel(module);
@@ -65,11 +63,11 @@ void live_calls_add(struct live_calls *calls, size_t lane, char *frames, int64_t
   const char *leaf = NULL, *leaf_module = NULL, *function, *module;
   for (int depth = 0; depth < CALLS_DEPTH; depth++) {
     char *divide = strrchr(frames, ';');
-    if (!cut_frame(divide != NULL ? divide + 1 : frames, &function, &module)) return;
+    if (!live_cut_frame(divide != NULL ? divide + 1 : frames, &function, &module)) return;
     if (leaf == NULL) {
       leaf = live_is_kernel(module) ? function : live_module_file(module);
       leaf_module = module;
-    } else if (strcmp(module, leaf_module) != 0 && !is_plumbing(module)) {
+    } else if (strcmp(module, leaf_module) != 0 && !live_is_plumbing(module)) {
       count(calls, lane, leaf, module, live_is_interpreter(module) ? "" : function, n);
       return;
     }

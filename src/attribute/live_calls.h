@@ -18,6 +18,11 @@ struct live_called {
   double share;                  /* of the looks at that library whose stacks are known */
 };
 
+/* "send (/lib/libc.so.6)" -> "send", "/lib/libc.so.6", within frame, which is cut. The function "?" is "". False: no frame. */
+bool live_cut_frame(char *frame, const char **ret_function, const char **ret_module);
+/* What stands between a library and who wants something of it. */
+bool live_is_plumbing(const char *module);
+
 struct live_calls *live_calls_new(struct arena *arena);
 /* frames: sanitised; cut. */
 void live_calls_add(struct live_calls *calls, size_t lane, char *frames, int64_t n);

@@ -8,6 +8,7 @@
 #include "attribute/live_calls.h"
 #include "attribute/live_lanes.h"
 #include "attribute/live_module.h"
+#include "attribute/live_waits.h"
 #include "base/number.h"
 #include "executor/layer_map.h"
 
@@ -20,7 +21,7 @@ enum { KEYS_MAX = 20000, SLOTS = 1 << 16, UNNAMED_MAX = 4096, LEAST_LOOKS = 3, D
  * the interpreter itself. They count where py-spy saw nothing. */
 enum looks { LOOKS_NATIVE, LOOKS_RUNNING, LOOKS_LOCK, LOOKS_ALL, LOOKS_COUNT, LOOKS_MADE = LOOKS_COUNT, LOOKS_MADE_INSIDE, LOOKS_KINDS };
 static const char *const sources[LOOKS_COUNT] = {"native", "python", "python_gil", "python_all"};
-static const char source_of_calls[] = "calls";
+static const char source_of_calls[] = "calls", source_of_waits[] = "waits";
 
 /* A Python function in its file, or a function of a module (of the kernel: what it does), in one lane. */
 struct counted {
@@ -33,6 +34,7 @@ struct counted {
 struct live_profile {
   struct live *live;
   struct live_calls *calls;
+  struct live_waits *waits;
   struct counted *items;
   size_t n, room;
   uint32_t *slots;                                            /* of items, + 1, by a hash of the key; 0: free */
@@ -52,6 +54,7 @@ struct live_profile *live_profile_new(struct live *live) {
   struct live_profile *p = xalloc(1, sizeof *p);
   p->live = live;
   p->calls = live_calls_new(&live->arena);
+  p->waits = live_waits_new(live);
   p->slots = xalloc(SLOTS, sizeof *p->slots);
   return p;
 }
@@ -136,6 +139,18 @@ static const struct profiled_thread *thread_of(const struct live_profile *p, con
   return found;
 }
 
+/* Of its process; where lanes hold threads of several, the greatest of the others. */
+static bool lane_of_process(const struct live_profile *p, const struct bundle_stack *stack, struct profiled_thread *ret) {
+  const struct live_account *at = &p->live->at;
+  size_t found = at->n_lanes;
+  for (size_t i = 0; i < at->n_lanes; i++) {
+    if (at->lanes[i].main != (stack->process == stack->thread) || at->lanes[i].thread == 0) continue;
+    if (found == at->n_lanes || (at->lanes[i].process == stack->process && at->lanes[found].process != stack->process)) found = i;
+  }
+  *ret = (struct profiled_thread){stack->process, stack->thread, found};
+  return found < at->n_lanes;
+}
+
 /* "py::forward:/srv/model.py ([anonymous])" -> "forward (/srv/model.py)"; false: another frame. */
 static bool made_frame(const char *frame, size_t length, char *ret, size_t size) {
   static const char ends[] = " ([anonymous])";
@@ -174,13 +189,24 @@ static void take_made(struct live_profile *p, size_t lane, const char *frames, i
   p->made_inside[lane] += inside ? n : 0;
 }
 
+/* Who called, and what for. */
+static void take_calls(struct live_profile *p, size_t lane, char *frames, int64_t n) {
+  char *again = xcopy(frames);
+  take_made(p, lane, frames, n);
+  live_waits_add_running(p->waits, lane, again, n);
+  live_calls_add(p->calls, lane, frames, n);
+  free(again);
+}
+
 static enum lynx_status take_stack(void *context, const struct bundle_stack *stack) {
   struct live_profile *p = context;
   int kind = 0;
   while (kind < LOOKS_COUNT && strcmp(sources[kind], stack->source) != 0) kind++;
-  bool calls = strcmp(stack->source, source_of_calls) == 0;
-  if ((kind == LOOKS_COUNT && !calls) || stack->n <= 0 || stack->n > INT32_MAX) return LYNX_OK;
+  bool calls = strcmp(stack->source, source_of_calls) == 0, waits = strcmp(stack->source, source_of_waits) == 0;
+  if ((kind == LOOKS_COUNT && !calls && !waits) || stack->n <= 0 || stack->n > INT32_MAX) return LYNX_OK;
   const struct profiled_thread *thread = thread_of(p, stack);
+  struct profiled_thread like; /* a thread that hardly runs is in no list, and waits as the others of its process do */
+  if (thread == NULL && waits && lane_of_process(p, stack, &like)) thread = &like;
   if (thread == NULL) return LYNX_OK;
   struct live_lane *lane = &p->live->at.lanes[thread->lane];
   size_t length = strlen(stack->frames);
@@ -188,9 +214,9 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   const char *what = text_sanitise(frames, length + 1, stack->frames, length), *file = "";
   int64_t line = 0;
   p->by_spy = p->by_spy || kind == LOOKS_RUNNING || kind == LOOKS_LOCK;
-  if (calls) {
-    take_made(p, thread->lane, frames, stack->n);
-    live_calls_add(p->calls, thread->lane, frames, stack->n);
+  if (calls || waits) {
+    if (calls) take_calls(p, thread->lane, frames, stack->n);
+    else live_waits_add(p->waits, thread->lane, frames, stack->n);
     free(frames);
     return LYNX_OK;
   }
@@ -228,6 +254,7 @@ static enum lynx_status take_rate(void *context, int64_t session, int64_t at_ns,
   struct live_profile *p = context;
   char name[64];
   (void)session, (void)at_ns;
+  if (strcmp(series, "profile.go.processors") == 0 && value >= 1 && value < 65536) p->live->go_processors = llround(value);
   for (int k = 0; k < LOOKS_COUNT; k++) {
     (void)snprintf(name, sizeof name, "profile.%s.rate", sources[k]);
     if (strcmp(series, name) != 0 || !(value > 0) || !(value < 1e6)) continue;
@@ -510,6 +537,7 @@ static double lock_held(const struct live_profile *p) {
 void live_profile_finish(struct live_profile *p) {
   for (size_t i = 0; i < p->live->at.n_lanes; i++) divide_lane(p, i);
   p->live->lock_held = lock_held(p);
+  live_waits_finish(p->waits);
   live_calls_free(p->calls);
   free(p->items);
   free(p->slots);

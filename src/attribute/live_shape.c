@@ -201,12 +201,55 @@ const char *live_power_text(const struct live *live, struct arena *arena) {
 }
 
 /* The nested names of the Itanium C++ ABI, lengths before each; what it is called with is left out. */
+/* Rust adds "h" and sixteen digits of a hash to old names. */
+static bool is_rust_hash(const char *part, size_t length) {
+  return length == 17 && part[0] == 'h' && strspn(part + 1, "0123456789abcdef") >= 16;
+}
+
+/* "_RNvNvNtCsjrHSEGnQ3l9_3std2fs4read5inner" is std::fs::read::inner: numbers of crates and places left out (Rust's RFC 2603). */
+static const char *rust_text(struct arena *arena, const char *symbol) {
+  const char *text = "";
+  for (const char *at = symbol + 2; *at != 0;) {
+    if (*at == 's' || *at == 'B') { /* a number behind it, up to '_' */
+      const char *end = strchr(at, '_');
+      if (end == NULL) break;
+      at = end + 1;
+      continue;
+    }
+    size_t digits = strspn(at, "0123456789"), length = 0;
+    if (digits == 0 || digits > 4) {
+      at += digits > 0 ? digits : 1;
+      continue;
+    }
+    for (size_t i = 0; i < digits; i++) length = 10 * length + (size_t)(at[i] - '0');
+    at += digits + (at[digits] == '_');
+    if (strnlen(at, length) < length) break;
+    text = arena_printf(arena, "%s%s%.*s", text, text[0] != 0 ? "::" : "", (int)length, at);
+    at += length;
+  }
+  return text[0] != 0 ? live_words(arena, text) : live_words(arena, symbol);
+}
+
+/* Rows have ':' for the brackets of "net.(*conn).Read": frames have their file in brackets. */
+static const char *go_text(struct arena *arena, const char *symbol) {
+  char *text = arena_copy(arena, live_words(arena, symbol)), *open = strstr(text, ".:*"),
+       *close = open != NULL ? strchr(open + 2, ':') : NULL;
+  if (close == NULL || close[1] != '.') return text;
+  open[1] = '(';
+  *close = ')';
+  return text;
+}
+
 const char *live_symbol_text(struct arena *arena, const char *symbol) {
   const char *at = symbol;
   const char *text = "";
-  if (strncmp(at, "_ZN", 3) != 0 && strncmp(at, "_Z", 2) != 0) return live_words(arena, symbol);
-  bool nested = at[2] == 'N';
-  at += nested ? 3 : 2;
+  if (strncmp(at, "_R", 2) == 0) return rust_text(arena, symbol);
+  if (strncmp(at, "_Z", 2) != 0) return go_text(arena, symbol);
+  at += 2;
+  if (strncmp(at, "Th", 2) == 0 && strchr(at, '_') != NULL) at = strchr(at, '_') + 1; /* by another base of its class */
+  at += *at == 'L';                                                                   /* of one file alone */
+  bool nested = *at == 'N';
+  at += nested;
   at += strspn(at, "KVrRO");
   for (int depth = 0; depth < 16; depth++) {
     if (strncmp(at, "St", 2) == 0) {
@@ -218,7 +261,7 @@ const char *live_symbol_text(struct arena *arena, const char *symbol) {
     if (digits == 0 || digits > 4) break;
     for (size_t i = 0; i < digits; i++) length = 10 * length + (size_t)(at[i] - '0');
     if (strnlen(at + digits, length) < length) break;
-    bool hidden = strncmp(at + digits, "_GLOBAL__N_", 11) == 0;
+    bool hidden = strncmp(at + digits, "_GLOBAL__N_", 11) == 0 || is_rust_hash(at + digits, length);
     if (!hidden) text = arena_printf(arena, "%s%s%.*s", text, text[0] != 0 ? "::" : "", (int)length, at + digits);
     at += digits + length;
     if (!nested) break;
@@ -242,4 +285,10 @@ const char *live_roofline_text(const struct live *live, struct arena *arena) {
     text = arena_printf(arena, "%s%s%.3g Gop/s, %.2g %% of the arithmetic in %s (MFU)", text, text[0] != 0 ? "; " : "",
                         r->operations_hz / 1e9, 100 * r->operations_hz / r->arithmetic, r->type);
   return text[0] != 0 ? text : "not known: the run reports no rate of tokens, or its machine no such ceiling";
+}
+
+void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret) {
+  const struct live_place *place = &lane->waiting[kind];
+  if (lane->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", lane->waits_in, lane->waits_where);
+  else if (place->n > 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", place->what, place->where);
 }

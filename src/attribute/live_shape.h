@@ -24,6 +24,7 @@ enum {
   LIVE_NEIGHBOURS_MAX = 16,
   LIVE_CALLERS_MAX = 6,
   LIVE_FINDINGS_MAX = 16,
+  LIVE_NATIVES_MAX = 8,
   LIVE_TRACED_MAX = 8,
   LIVE_TRACED_PARTS = 128
 };
@@ -53,6 +54,13 @@ struct live_part {
   int64_t n;    /* looks that say so */
 };
 
+/* A function of native code. */
+struct live_place {
+  const char *what, *where; /* as a person says it; its file; "" */
+  double share;             /* of what is looked at */
+  int64_t n;                /* looks that found it */
+};
+
 struct live_lane {
   int64_t process, thread; /* of its busiest thread */
   const char *program, *name;
@@ -60,14 +68,20 @@ struct live_lane {
   int64_t n_threads, n_processors; /* the most threads of one window; processors that they may run on, 0: not known */
   double present;                  /* threads that were there, on average, and busy at times */
   double running, system, ready, waits[WAIT_COUNT];
-  double of_work[WAIT_COUNT], weighed; /* waits as a share of the time that a thread is not ready, each weighing as much as it runs */
-  double at_work, at_locks;            /* of present and of waits for locks: of its threads that work; others wait for work */
-  double busiest;                      /* of its threads: the running and ready share of the one with the most */
-  double busiest_other, busiest_timer; /* of that thread: its waits of no known kind, those for OpenMP's threads among them; its sleeps */
-  const char *waits_in, *waits_where;  /* the function that its threads wait in most, by looks that found it there; "" */
-  double waits_share;                  /* of the window */
-  const char *waits_also;              /* the two that come after it, "step (/srv/app.py:80)"; "" */
-  int64_t n_samples, n_python, n_lock; /* of profilers: native looks; looks at Python; those that held the interpreter's lock */
+  double of_work[WAIT_COUNT], weighed;   /* waits as a share of the time that a thread is not ready, each weighing as much as it runs */
+  double at_work, at_locks;              /* of present and of waits for locks: of its threads that work; others wait for work */
+  double busiest;                        /* of its threads: the running and ready share of the one with the most */
+  double busiest_other, busiest_timer;   /* of that thread: its waits of no known kind, those for OpenMP's threads among them; its sleeps */
+  const char *waits_in, *waits_where;    /* the function that its threads wait in most, by looks that found it there; "" */
+  double waits_share;                    /* of the window */
+  const char *waits_also;                /* the two that come after it, "step (/srv/app.py:80)"; "" */
+  struct live_place waiting[WAIT_COUNT]; /* of native code: the function of the program's own in which most of that is waited, of the looks
+                                            at such waits */
+  double parked[WAIT_COUNT];             /* of these waits, those of threads that have nothing to do: by the places of runtimes for it */
+  double at_rest;                        /* of waits for the network, those for the next request or connection: of no request */
+  double polls;                          /* of the others, those in which the event loop's own timer is due within a second */
+  double poll_ms;                        /* in how long, median */
+  int64_t n_samples, n_python, n_lock;   /* of profilers: native looks; looks at Python; those that held the interpreter's lock */
   struct live_caller {
     const char *what, *where;
     double share;              /* of the window */
@@ -82,6 +96,17 @@ struct live_lane {
   } kernels[LIVE_KERNEL_KINDS];
   struct live_part *parts; /* at most LIVE_PARTS_MAX; NULL: no profiler looked */
   size_t n_parts;
+};
+
+/* Work of a kind that a model has none of (code_kind.h), by who wants it. */
+struct code_work;
+struct live_native {
+  const struct code_work *work; /* NULL: what a compiler would have put into its callers */
+  size_t lane;
+  const char *asker, *where; /* the function of the program's own; its file; "" */
+  const char *inside;        /* the function that it is known by */
+  double share;              /* of the window */
+  int64_t n;                 /* looks that found it so */
 };
 
 struct live_neighbour {
@@ -226,6 +251,10 @@ struct live {
   struct live_stops stops;
   struct live_roofline roofline;
   struct live_series series;
+  struct live_place tasks[WAIT_COUNT]; /* of goroutines that a runtime parked: where most wait, in functions of the program's own */
+  int64_t go_processors;               /* on which a Go program runs at once, by its own word; 0: not known, or none */
+  struct live_native natives[LIVE_NATIVES_MAX]; /* the greatest share first */
+  size_t n_natives;
   struct live_neighbour neighbours[LIVE_NEIGHBOURS_MAX];
   size_t n_neighbours;
   struct interval profiling_cost; /* throughput lost while profilers ran, as a share; NaN */
@@ -254,6 +283,9 @@ const char *live_words(struct arena *arena, const char *text);
 const char *live_part_where(struct arena *arena, const struct live_part *part);
 /* A linker's name as a person says it: "_ZN2at6native8gelu_cpuE" is at::native::gelu_cpu. */
 const char *live_symbol_text(struct arena *arena, const char *symbol);
+
+/* Names in the finding what that lane waits in: the Python function that it waits in most, else the native one of such waits. */
+void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret);
 
 /* The lane that runs and is ready most; NULL: there is none. */
 const struct live_lane *live_busiest(const struct live_account *account);

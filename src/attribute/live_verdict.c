@@ -4,12 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attribute/live_pace.h"
 #include "attribute/live_rule.h"
 
-#define PACE_LEAST_NS 2e6 /* below it the client's own reading is part of it */
-#define PACE_ALIKE 0.07
-#define PACE_ALIKE_IDLE 0.4 /* where no thread runs a third of the time: its work takes a little longer, and hardly counts */
-#define IDLE_LEAST 0.5
 #define LEADS 0.2 /* of the time: a finding is the verdict where nothing is full */
 
 static void set(struct live *live, enum live_bottleneck bottleneck, const char *title, const char *text) {
@@ -87,37 +84,21 @@ static bool judge_gpus(struct live *live) {
   return true;
 }
 
-/* The median gap between tokens in ns at the step of so many in flight; NaN: there is none. */
-static double pace_at(const struct live *live, int64_t concurrency) {
-  const struct result_precision *p = live->precision;
-  for (size_t i = 0; i < p->n_steps; i++)
-    if (p->steps[i].concurrency == concurrency && p->steps[i].point.tokens_per_s_per_user > 0)
-      return 1e9 / p->steps[i].point.tokens_per_s_per_user;
-  return NAN;
-}
-
-/* Work takes longer where more of it shares the processors; a timer does not. Idle processors, no full thread, and tokens that come nearly as
- * fast with 1 in flight as at the knee: something else than work says when they come. */
 static bool judge_pace(struct live *live) {
-  double alone = pace_at(live, 1), loaded = pace_at(live, live->at.concurrency);
-  double busiest = live_busiest(&live->at)->busiest;
-  bool idle = live->n_processors > 1 && live_idle_processors(live) >= IDLE_LEAST;
-  double alike = busiest < 0.3 ? PACE_ALIKE_IDLE : busiest < 0.5 ? PACE_ALIKE : 0;
-  if (!idle || live->at.concurrency < 2 || !(alone >= PACE_LEAST_NS) || !(fabs(loaded / alone - 1) <= alike)) return false;
+  const struct live_pace pace = live_pace_of(live);
+  if (!pace.fixed) return false;
   set(live, LIVE_PACE, "A fixed pace bounds this server.",
       arena_printf(
           &live->arena,
           "a token comes every %.3g ms with 1 in flight and every %.3g ms with %lld, while no thread is full and %.1f processors are "
           "idle: not work but a timer, a limit, a device or another service says when",
-          alone / 1e6, loaded / 1e6, (long long)live->at.concurrency, live_idle_processors(live)));
+          pace.alone_ns / 1e6, pace.loaded_ns / 1e6, (long long)live->at.concurrency, live_idle_processors(live)));
   return true;
 }
 
-/* Turns without anybody at work: 2 in flight give no more than 1, and the server hardly runs. */
 static bool judge_rate(struct live *live) {
   const struct live_account *loaded = live->beyond.n_lanes > 0 ? &live->beyond : &live->at;
-  if (!live_one_at_a_time(live) || loaded->concurrency < 2 || loaded->running >= 0.5 || !(live_idle_processors(live) >= IDLE_LEAST))
-    return false;
+  if (!live_pace_of(live).in_turn) return false;
   set(live, LIVE_PACE, "A fixed rate bounds this server.",
       arena_printf(
           &live->arena,
@@ -280,10 +261,12 @@ const char *live_unseen(const struct live *live, struct arena *arena) {
 static void follow_first_finding(struct live *live) {
   const struct finding *first = live->n_findings > 0 ? &live->findings[0] : NULL;
   if (live->bottleneck != LIVE_UNDECIDED) return;
-  if (first == NULL || first->share < LEADS) {
-    (void)judge_pace(live);
+  if (judge_pace(live)) {
+    if (first != NULL && first->share >= LEADS)
+      live->bottleneck_text = arena_printf(&live->arena, "%s; first suspect: %s", live->bottleneck_text, first->evidence);
     return;
   }
+  if (first == NULL || first->share < LEADS) return;
   set(live, LIVE_UNDECIDED, arena_printf(&live->arena, "No resource is full. First suspect: %s.", first->title),
       arena_printf(&live->arena, "%s; %s", first->evidence, live->bottleneck_text));
 }

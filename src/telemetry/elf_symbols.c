@@ -4,6 +4,7 @@
 #include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -111,4 +112,32 @@ void elf_symbols(int fd, const uint64_t *offsets, size_t n, int64_t deadline_ns,
   free(f.addresses);
   free(f.named);
   (void)elf_end(elf);
+}
+
+static uint64_t object_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name, int64_t deadline_ns) {
+  Elf_Data *data = is_table(elf, header) ? elf_getdata(section, NULL) : NULL;
+  size_t n = data != NULL && header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
+  for (size_t i = 0; i < n && i < SYMBOLS_MAX; i++) {
+    GElf_Sym symbol;
+    if (i % LOOKS_EVERY == 0 && clock_now(&clock_system) >= deadline_ns) return 0;
+    if (gelf_getsym(data, (int)i, &symbol) == NULL) return 0;
+    if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx == SHN_UNDEF) continue;
+    const char *found = elf_strptr(elf, header->sh_link, symbol.st_name);
+    if (found != NULL && strcmp(found, name) == 0) return symbol.st_value;
+  }
+  return 0;
+}
+
+uint64_t elf_object(int fd, const char *name, int64_t deadline_ns) {
+  (void)elf_version(EV_CURRENT);
+  Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+  uint64_t address = 0;
+  bool good = elf != NULL && elf_kind(elf) == ELF_K_ELF;
+  for (Elf_Scn *section = good ? elf_nextscn(elf, NULL) : NULL; section != NULL && address == 0; section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_SYMTAB)
+      address = object_in(elf, section, &header, name, deadline_ns);
+  }
+  (void)elf_end(elf);
+  return address;
 }

@@ -12,5 +12,7 @@ enum { ELF_NAME_MAX = 512 };
 /* offsets: of instructions in the file, sorted. Calls found for those whose function a symbol table names, in no order. */
 void elf_symbols(int fd, const uint64_t *offsets, size_t n, int64_t deadline_ns, void (*found)(void *context, size_t i, const char *name),
                  void *context);
+/* The address of a named object, as the file is linked; 0: its table has none, or it has no table. */
+uint64_t elf_object(int fd, const char *name, int64_t deadline_ns);
 
 #endif

@@ -12,8 +12,7 @@
 
 struct kept_stack {
   uint32_t process;
-  bool kernel;
-  enum kernel_work work;
+  const char *doing; /* of the kernel; NULL */
   struct stack_copy *copy;
   size_t n; /* frames, once unwound; the kernel's is none of them */
   uint64_t *addresses;
@@ -21,27 +20,30 @@ struct kept_stack {
 };
 
 struct kept_stacks {
+  const char *source, *purpose;
   struct kept_stack items[KEPT_STACKS_MAX];
   size_t n;
   uint64_t n_seen;
   struct random_stream random;
 };
 
-struct kept_stacks *kept_stacks_new(void) {
+struct kept_stacks *kept_stacks_new(const char *source, const char *purpose) {
   struct kept_stacks *kept = xalloc(1, sizeof *kept);
+  kept->source = source;
+  kept->purpose = purpose;
   random_init(&kept->random, 1, "kept stacks");
   return kept;
 }
 
 /* Each that was seen has the same chance to stay (Vitter's algorithm R). */
-struct stack_copy *kept_stacks_next(struct kept_stacks *kept, uint32_t process, bool kernel, enum kernel_work work) {
+struct stack_copy *kept_stacks_next(struct kept_stacks *kept, uint32_t process, const char *doing) {
   uint64_t place = kept->n_seen++;
   if (place >= KEPT_STACKS_MAX) place = random_below(&kept->random, kept->n_seen);
   if (place >= KEPT_STACKS_MAX) return NULL;
   struct kept_stack *stack = &kept->items[place];
   if (stack->copy == NULL) stack->copy = xalloc(1, sizeof *stack->copy);
   if (place == kept->n) kept->n++;
-  *stack = (struct kept_stack){.process = process, .kernel = kernel, .work = work, .copy = stack->copy};
+  *stack = (struct kept_stack){.process = process, .doing = doing, .copy = stack->copy};
   return stack->copy;
 }
 
@@ -104,13 +106,12 @@ static void put_words(char *to, size_t size, const char *text) {
 /* Frame by frame outward, written from the end of the text toward its beginning, as many as there is room for. */
 static char *chain_text(const struct kept_stack *stack, const struct named *named) {
   char text[STACK_TEXT_MAX], function[ELF_NAME_MAX], module[4096], frame[sizeof function + sizeof module + 8];
-  size_t at = sizeof text - 1;
+  size_t at = sizeof text - 1, kernel = stack->doing != NULL;
   text[at] = 0;
-  for (size_t k = 0; k < stack->n + stack->kernel; k++) {
-    if (stack->kernel && k == 0) (void)snprintf(frame, sizeof frame, "%s ([kernel])", kernel_work_text(stack->work));
+  for (size_t k = 0; k < stack->n + kernel; k++) {
+    if (kernel && k == 0) (void)snprintf(frame, sizeof frame, "%s ([kernel])", stack->doing);
     else {
-      const uint64_t *place = bsearch(&stack->addresses[k - stack->kernel], named->addresses, named->n, sizeof *named->addresses,
-                                      by_address);
+      const uint64_t *place = bsearch(&stack->addresses[k - kernel], named->addresses, named->n, sizeof *named->addresses, by_address);
       const struct code_name *name = &named->names[place - named->addresses];
       put_words(function, sizeof function, name->function != NULL ? name->function : "?");
       put_words(module, sizeof module, name->module);
@@ -125,7 +126,7 @@ static char *chain_text(const struct kept_stack *stack, const struct named *name
   return xcopy(text + at);
 }
 
-static void deliver(struct kept_stack *stacks, size_t n, const struct root *root, const struct profiler_sink *sink) {
+static void deliver(const char *source, struct kept_stack *stacks, size_t n, const struct root *root, const struct profiler_sink *sink) {
   struct named named;
   size_t n_chains = 0;
   for (size_t i = 0; i < n; i++) /* what could not be unwound says nothing of who called */
@@ -140,7 +141,7 @@ static void deliver(struct kept_stack *stacks, size_t n, const struct root *root
   qsort(stacks, n_chains, sizeof *stacks, by_text);
   for (size_t i = 0, next; i < n_chains; i = next) {
     for (next = i + 1; next < n_chains && by_text(&stacks[i], &stacks[next]) == 0;) next++;
-    sink->stack(sink->context, "calls", stacks[i].process, stacks[i].copy->thread, stacks[i].text, (int64_t)(next - i));
+    sink->stack(sink->context, source, stacks[i].process, stacks[i].copy->thread, stacks[i].text, (int64_t)(next - i));
   }
   free(named.addresses);
   free(named.names);
@@ -155,9 +156,11 @@ void kept_stacks_finish(struct kept_stacks *kept, const struct root *root, const
   for (size_t i = 0, next; i < kept->n; i = next) {
     for (next = i; next < kept->n && kept->items[next].process == kept->items[i].process; next++) copies[next] = kept->items[next].copy;
     all = unwound_stacks(root, kept->items[i].process, copies + i, next - i, deadline_ns, take_chain, &kept->items[i]) && all;
-    deliver(&kept->items[i], next - i, root, sink);
+    deliver(kept->source, &kept->items[i], next - i, root, sink);
   }
-  if (!all) sink->note(sink->context, "who calls each library: not every stack could be unwound");
+  char note[200];
+  (void)snprintf(note, sizeof note, "%s: not every stack could be unwound", kept->purpose);
+  if (!all) sink->note(sink->context, note);
   for (size_t i = 0; i < kept->n; i++) {
     free(kept->items[i].copy);
     free(kept->items[i].addresses);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,25 +28,47 @@ enum { MAPS_MAX = 16 << 20, MODULES_MAX = 900, PATH_SIZE = 4200, TRIES_MAX = 4 }
 
 /* What the kernel gives, and where DWARF has it: by the ABIs of System V for x86-64 and AArch64. */
 #if defined __x86_64__
-enum { N_REGISTERS = 17, STACK_REGISTER = 7, ADDRESS_REGISTER = 8 };
+enum { N_REGISTERS = 17, STACK_REGISTER = 7, ADDRESS_REGISTER = 8, FRAME_REGISTER = 6 };
 static const unsigned char in_dwarf[N_REGISTERS] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
 uint64_t unwound_register_mask(void) {
   return UINT64_C(0x1ff) | UINT64_C(0xff) << PERF_REG_X86_R8; /* AX to IP, R8 to R15 */
 }
 #elif defined __aarch64__
-enum { N_REGISTERS = 33, STACK_REGISTER = 31, ADDRESS_REGISTER = 32 };
+enum { N_REGISTERS = 33, STACK_REGISTER = 31, ADDRESS_REGISTER = 32, FRAME_REGISTER = 29 };
 static const unsigned char in_dwarf[N_REGISTERS] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
                                                     17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 uint64_t unwound_register_mask(void) {
   return (UINT64_C(1) << PERF_REG_ARM64_MAX) - 1;
 }
 #else
-enum { N_REGISTERS = 1, STACK_REGISTER = 0, ADDRESS_REGISTER = 0 };
+enum { N_REGISTERS = 1, STACK_REGISTER = 0, ADDRESS_REGISTER = 0, FRAME_REGISTER = 0 };
 static const unsigned char in_dwarf[N_REGISTERS] = {0};
 uint64_t unwound_register_mask(void) {
   return 0;
 }
 #endif
+
+void unwound_set_registers(struct stack_copy *copy, uint64_t stack, uint64_t address, uint64_t frame) {
+  memset(copy->registers, 0, sizeof copy->registers);
+  copy->registers[FRAME_REGISTER] = frame;
+  copy->registers[STACK_REGISTER] = stack;
+  copy->registers[ADDRESS_REGISTER] = address;
+}
+
+/* Page by page: what lies behind the last one of a stack may not be there. */
+bool stack_copy_read(struct stack_copy *copy, int64_t process, uint64_t stack) {
+  enum { PAGE = 4096 };
+  struct iovec here = {copy->bytes, sizeof copy->bytes}, there[UNWOUND_STACK_MAX / PAGE + 2];
+  size_t n = 0;
+  for (size_t at = 0; at < sizeof copy->bytes && n < LYNX_COUNT(there); n++) {
+    size_t room = PAGE - (size_t)((stack + at) % PAGE), left = sizeof copy->bytes - at, length = room < left ? room : left;
+    there[n] = (struct iovec){(void *)(uintptr_t)(stack + at), length}; // NOLINT(performance-no-int-to-ptr)
+    at += length;
+  }
+  ssize_t got = process_vm_readv((pid_t)process, &here, 1, there, n, 0);
+  copy->n_bytes = got > 0 ? (uint32_t)got : 0;
+  return copy->n_bytes >= 2 * sizeof(uint64_t);
+}
 
 /* What the program answers for one stack. */
 struct answer {

@@ -1,4 +1,5 @@
-/* telemetry/unwound.h: who called what is running, from copies of stacks that the kernel made with a look.
+/* telemetry/unwound.h: who called what is running, from copies of stacks that the kernel made with a look, or that were read of one that
+ * waits.
  * Source   each file's .eh_frame, else its .debug_frame, else the frame pointer: libdw does it. The files are the process's own, and
  *          hostile: a program of lynxbench, in a cage (cage.h), with limits, reads them and gives back only addresses
  * Errors   none: a stack that cannot be unwound is short
@@ -23,6 +24,12 @@ struct stack_copy {
   uint64_t registers[UNWOUND_REGISTERS_MAX]; /* in the order of the mask */
   unsigned char bytes[UNWOUND_STACK_MAX];
 };
+
+/* Of a thread that waits in a system call: what /proc says of it, and the frame pointer, 0 where it is not known. */
+void unwound_set_registers(struct stack_copy *copy, uint64_t stack, uint64_t address, uint64_t frame);
+
+/* The bytes from a stack's pointer upward, of a process that goes on meanwhile; false: they may not be read. */
+bool stack_copy_read(struct stack_copy *copy, int64_t process, uint64_t stack);
 
 /* Of threads of one process. Calls unwound for each stack that gave a frame: addresses[0] is what ran, then the calls, each an address
  * within the calling instruction. False: some were not answered: the deadline came, or the program ended over one, and began again behind it. */

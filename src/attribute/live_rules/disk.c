@@ -8,14 +8,17 @@
 
 static bool apply(const struct live *live, struct finding *ret) {
   double disk = 0, weighed = 0, running = 0;
+  const struct live_lane *most = NULL;
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
     if (l->running < 0.1 * live->at.running) continue;
     disk += l->waits[WAIT_DISK];
+    if (most == NULL || l->waits[WAIT_DISK] > most->waits[WAIT_DISK]) most = l;
     weighed += l->running * l->of_work[WAIT_DISK];
     running += l->running;
   }
   if (disk < 0.1 || weighed < 0.1 * running) return false;
+  live_name_wait(most, WAIT_DISK, ret);
   ret->share = fmin(1, weighed / running);
   const struct live_around *a = &live->around;
   /* A disk that nothing is read from is waited for by who writes, or has what was written made safe. */
@@ -25,9 +28,9 @@ static bool apply(const struct live *live, struct finding *ret) {
                    "it reads almost nothing: find who writes or calls fsync for each request, and gather that, or do it behind the answer");
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "the working threads wait for the disk %.0f %% of the time; they read %.3g MB/s, and %.3g pages a second by touching them "
-                 "(0: not reported); the busiest disk is busy %.0f %%",
+                 "(0: not reported); the busiest disk is busy %.0f %%%s%.200s",
                  100 * ret->share, isfinite(a->read_hz) ? a->read_hz / 1e6 : 0, isfinite(a->major_faults_hz) ? a->major_faults_hz : 0,
-                 isfinite(a->disk_busy) ? 100 * a->disk_busy : 0);
+                 isfinite(a->disk_busy) ? 100 * a->disk_busy : 0, ret->named[0] != 0 ? "; they wait most in " : "", ret->named);
   return true;
 }
 

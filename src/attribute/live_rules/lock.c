@@ -5,7 +5,23 @@
 #include "attribute/live_bound.h"
 #include "attribute/live_rule.h"
 
+enum { LEAST_LOOKS = 8 };
+
+/* Goroutines that wait for a lock hold no thread that could be seen to. */
+static bool by_task(const struct live *live, struct finding *ret) {
+  const struct live_place *task = &live->tasks[WAIT_LOCK];
+  bool idle = live->n_processors > 1 && live_idle_processors(live) >= 0.4;
+  if (task->n < LEAST_LOOKS || !idle || !live_one_at_a_time(live)) return false;
+  ret->share = fmin(1, live_idle_processors(live) / (double)live->n_processors);
+  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", task->what, task->where);
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "goroutines wait for a lock in %.120s, in %lld looks, 2 in flight give no more than 1, and %.1f processors are idle",
+                 task->what, (long long)task->n, live_idle_processors(live));
+  return true;
+}
+
 static bool apply(const struct live *live, struct finding *ret) {
+  if (by_task(live, ret)) return true;
   const struct live_account *loaded = live->at.concurrency >= 2 || live->beyond.n_lanes == 0 ? &live->at : &live->beyond;
   double locks = 0, present = 0;
   const struct live_lane *most = NULL;
@@ -22,7 +38,7 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (!queue || most == NULL || present < 1.3 || locks < 0.3 * present || locks < 0.4 || !idle || interpreter || loaded->running > 1.3)
     return false;
   ret->share = fmin(1, locks / present);
-  if (most->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", most->waits_in, most->waits_where);
+  live_name_wait(most, WAIT_LOCK, ret);
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "at %lld in flight its threads run on %.2f processors and wait for a lock for %.2f, while %.1f processors are idle%s%.200s",

@@ -5,6 +5,7 @@
 
 #include "attribute/live_rule.h"
 
+enum { LEAST_LOOKS = 8 };
 #define ALONE 1.3 /* requests that are worked on at once */
 
 /* How many of those in flight are worked on, by the time that the server says they queue; NaN: it does not say. */
@@ -46,8 +47,21 @@ static bool by_growth(const struct live *live, struct finding *ret) {
   return true;
 }
 
+/* Where the others wait meanwhile: in Go at a channel or a condition, in native code at a lock. */
+static void name_queue(const struct live *live, struct finding *ret) {
+  const struct live_place *place = &live->tasks[WAIT_OTHER];
+  for (size_t i = 0; i < live->at.n_lanes && place->n == 0; i++)
+    if (live->at.lanes[i].waiting[WAIT_LOCK].n > 0) place = &live->at.lanes[i].waiting[WAIT_LOCK];
+  if (place->n < LEAST_LOOKS) return;
+  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", place->what, place->where);
+  size_t n = strlen(ret->evidence);
+  (void)snprintf(ret->evidence + n, sizeof ret->evidence - n, "; what waits does so most in %.120s", place->what);
+}
+
 static bool apply(const struct live *live, struct finding *ret) {
-  return by_growth(live, ret) || by_queue(live, ret);
+  if (!by_growth(live, ret) && !by_queue(live, ret)) return false;
+  name_queue(live, ret);
+  return true;
 }
 
 const struct live_rule live_rule_one_at_a_time;

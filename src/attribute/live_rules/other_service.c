@@ -7,6 +7,9 @@
 #include "attribute/live_rule.h"
 #include "executor/layer_map.h"
 
+enum { LEAST_LOOKS = 8 };
+#define IDLE 0.4 /* of the processors */
+
 /* An event loop waits there for whatever comes; a thread for each request waits for what that request needs. */
 static bool is_of_requests(const struct live *live, const struct live_lane *l) {
   return !l->main && l->n_threads >= 2 && 2 * (double)l->n_threads >= live->in_flight;
@@ -25,22 +28,40 @@ static bool asks_a_service(const struct live_lane *l) {
 }
 
 static double waiting_share(const struct live_lane *l) {
-  return l->waits[WAIT_NETWORK] / fmax(l->present - l->ready, 1e-9); /* waits for a processor are the load's */
+  return l->waits[WAIT_NETWORK] * (1 - l->at_rest) / fmax(l->present - l->ready, 1e-9); /* waits for a processor are the load's */
+}
+
+/* Of native code, within what a request needs; while nobody here works instead: the service may be the server's other half. */
+static bool asks_natively(const struct live *live, const struct live_lane *l) {
+  const struct live_place *place = &l->waiting[WAIT_NETWORK];
+  return l->waits_in[0] == 0 && place->n >= LEAST_LOOKS && place->share >= 0.3 && l->polls < 0.3 &&
+         live_idle_processors(live) >= IDLE * (double)live->n_processors;
+}
+
+static bool by_task(const struct live *live, struct finding *ret) {
+  const struct live_place *task = &live->tasks[WAIT_NETWORK];
+  if (task->n < LEAST_LOOKS || live_idle_processors(live) < IDLE * (double)live->n_processors || live_still_grows(live)) return false;
+  ret->share = fmin(1, live_idle_processors(live) / (double)live->n_processors);
+  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", task->what, task->where);
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "goroutines wait for the network most in %.120s, in %lld looks, while %.1f processors are idle", task->what,
+                 (long long)task->n, live_idle_processors(live));
+  return true;
 }
 
 static bool apply(const struct live *live, struct finding *ret) {
   const struct live_lane *best = NULL;
   for (size_t i = 0; i < live->at.n_lanes; i++) {
     const struct live_lane *l = &live->at.lanes[i];
-    bool works = l->running >= 0.01 && l->running >= 0.1 * live->at.running,
+    bool works = l->running >= 0.01 && l->running >= 0.1 * live->at.running, native = asks_natively(live, l),
          named = l->waits_in[0] != 0 && l->waits_share >= 0.3 * l->waits[WAIT_NETWORK] && asks_a_service(l);
-    if (!works || !named || !is_of_requests(live, l) || l->waits[WAIT_NETWORK] < 0.1 || waiting_share(l) < 0.2) continue;
+    if (!(native || (works && named)) || !is_of_requests(live, l) || l->waits[WAIT_NETWORK] < 0.1 || waiting_share(l) < 0.2) continue;
     if (best == NULL || l->waits[WAIT_NETWORK] > best->waits[WAIT_NETWORK]) best = l;
   }
-  if (best == NULL) return false;
+  if (best == NULL) return by_task(live, ret);
   ret->share = fmin(1, waiting_share(best));
   (void)snprintf(ret->process, sizeof ret->process, "%s", best->program);
-  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->waits_in, best->waits_where);
+  live_name_wait(best, WAIT_NETWORK, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "the %lld threads of %.40s that work on requests wait for the network %.0f %% of the time that they are not ready to run, "
                  "most in %.200s",

@@ -16,11 +16,11 @@ static bool apply(const struct live *live, struct finding *ret) {
   if (best == NULL) return false;
   (void)snprintf(ret->process, sizeof ret->process, "%s", best->program);
   ret->share = best->of_work[WAIT_TIMER];
-  if (best->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->waits_in, best->waits_where);
+  live_name_wait(best, WAIT_TIMER, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "the busy threads of %.40s wait for a timer %.0f %% of the time that they are not ready to run, weighed by what each "
                  "runs%s%.120s%s%.120s",
-                 best->program, 100 * ret->share, best->waits_in[0] != 0 ? "; they wait most in " : "", ret->named,
+                 best->program, 100 * ret->share, ret->named[0] != 0 ? "; they wait most in " : "", ret->named,
                  best->waits_also[0] != 0 ? ", then in " : "", best->waits_also);
   return true;
 }

@@ -191,7 +191,7 @@ static void keep_stack(struct native *n, struct reading *r, const struct sample_
   struct reading behind = *r;
   behind.at += n_bytes;
   if (behind.at > r->end || !take(&behind, &copied, sizeof copied) || copied == 0 || copied > n_bytes) return;
-  struct stack_copy *copy = kept_stacks_next(n->kept, head->process, kernel, work);
+  struct stack_copy *copy = kept_stacks_next(n->kept, head->process, kernel ? kernel_work_text(work) : NULL);
   if (copy == NULL) return;
   copy->thread = head->thread;
   copy->n_bytes = (uint32_t)copied;
@@ -254,7 +254,7 @@ static bool native_begin(const struct profiler_request *request, void **ret_stat
   process_tree_read(n->root, n->pid, &n->tree);
   errno = 0;
   bool opened = open_events(n);
-  if (opened && n->with_stacks) n->kept = kept_stacks_new();
+  if (opened && n->with_stacks) n->kept = kept_stacks_new("calls", "who calls each library");
   if (opened && n->with_kernel) n->symbols = kernel_symbols_read(n->root);
   if (opened && pthread_create(&n->thread, NULL, native_main, n) == 0) {
     *ret_state = n;

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -23,6 +22,7 @@
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 #include "telemetry/timed_wait.h"
+#include "telemetry/wait_call.h"
 
 enum { KNOWN_MAX = 4096, BUSY_MAX = 48, GONE_AFTER = 2, POOLS_EVERY = 20 /* samples */ };
 
@@ -80,50 +80,10 @@ static void path_of(char path[128], const struct known_thread *k, const char *fi
 
 /* --- what it waits for --- */
 
-/* Of fcntl nothing waits but a lock on a file. */
-static enum wait_kind kind_of_call(long number) {
-  static const struct {
-    long number;
-    enum wait_kind kind;
-  } calls[] = {
-      {SYS_futex, WAIT_LOCK},           {SYS_nanosleep, WAIT_TIMER},   {SYS_clock_nanosleep, WAIT_TIMER}, {SYS_epoll_pwait, WAIT_NETWORK},
-      {SYS_ppoll, WAIT_NETWORK},        {SYS_pselect6, WAIT_NETWORK},  {SYS_recvfrom, WAIT_NETWORK},      {SYS_recvmsg, WAIT_NETWORK},
-      {SYS_sendto, WAIT_NETWORK},       {SYS_sendmsg, WAIT_NETWORK},   {SYS_accept, WAIT_NETWORK},        {SYS_accept4, WAIT_NETWORK},
-      {SYS_connect, WAIT_NETWORK},      {SYS_fsync, WAIT_DISK},        {SYS_fdatasync, WAIT_DISK},        {SYS_pread64, WAIT_DISK},
-      {SYS_pwrite64, WAIT_DISK},        {SYS_io_getevents, WAIT_DISK}, {SYS_preadv, WAIT_DISK},           {SYS_pwritev, WAIT_DISK},
-      {SYS_flock, WAIT_LOCK},           {SYS_fcntl, WAIT_LOCK},
-#ifdef SYS_epoll_wait /* the older calls that some architectures do not have */
-      {SYS_epoll_wait, WAIT_NETWORK},   {SYS_poll, WAIT_NETWORK},      {SYS_select, WAIT_NETWORK},
-#endif
-#ifdef SYS_epoll_pwait2
-      {SYS_epoll_pwait2, WAIT_NETWORK},
-#endif
-#ifdef SYS_futex_waitv
-      {SYS_futex_waitv, WAIT_LOCK},
-#endif
-  };
-  for (size_t i = 0; i < LYNX_COUNT(calls); i++)
-    if (calls[i].number == number) return calls[i].kind;
-  return WAIT_OTHER;
-}
-
-static enum wait_kind kind_of_place(const char *place) {
-  static const struct {
-    const char *part;
-    enum wait_kind kind;
-  } places[] = {{"futex", WAIT_LOCK},       {"nanosleep", WAIT_TIMER}, {"ep_poll", WAIT_NETWORK},   {"poll_schedule", WAIT_NETWORK},
-                {"select", WAIT_NETWORK},   {"sk_wait", WAIT_NETWORK}, {"inet_", WAIT_NETWORK},     {"unix_", WAIT_NETWORK},
-                {"io_schedule", WAIT_DISK}, {"folio_wait", WAIT_DISK}, {"wait_on_page", WAIT_DISK}, {"wait_on_buffer", WAIT_DISK},
-                {"iomap_dio", WAIT_DISK},   {"direct_IO", WAIT_DISK}};
-  for (size_t i = 0; i < LYNX_COUNT(places); i++)
-    if (strstr(place, places[i].part) != NULL) return places[i].kind;
-  return place[0] == 0 || strcmp(place, "0") == 0 ? WAIT_UNKNOWN : WAIT_OTHER;
-}
-
 static enum wait_kind kind_by_place(const struct threads *t, const struct known_thread *k) {
   char path[128], line[256];
   path_of(path, k, "wchan");
-  return root_read_line(t->root, path, line, sizeof line) ? kind_of_place(line) : WAIT_UNKNOWN;
+  return root_read_line(t->root, path, line, sizeof line) ? wait_kind_of_place(line) : WAIT_UNKNOWN;
 }
 
 /* "202 0x7f1c 0x80 ... SP PC": the last number is where in the program it waits. */
@@ -146,13 +106,16 @@ static void look_at(const struct threads *t, struct known_thread *k) {
   path_of(path, k, "syscall");
   if (root_read_line(t->root, path, line, sizeof line)) {
     long number;
-    if (sscanf(line, "%ld", &number) != 1) return; /* "running" */
+    unsigned long long first = 0;
+    if (sscanf(line, "%ld 0x%llx", &number, &first) < 1) return; /* "running" */
     if (number < 0) { /* in no call: where it is blocked all the same, it touched a page that is read from a disk */
       path_of(path, k, "stat");
       if (process_stat_read(t->root, path, &stat) && stat.state == 'D') k->looks[WAIT_DISK]++;
       return;
     }
-    enum wait_kind kind = kind_of_call(number), place = kind == WAIT_OTHER ? kind_by_place(t, k) : kind;
+    enum wait_kind kind = wait_kind_of_call(number);
+    if (kind == WAIT_OTHER) kind = wait_kind_of_file(t->root, k->process, number, first);
+    enum wait_kind place = kind == WAIT_OTHER ? kind_by_place(t, k) : kind;
     if (kind == WAIT_LOCK && waits_in_pool(t, k, line)) place = WAIT_OTHER;
     else if (kind == WAIT_LOCK && sleeps_in_lock(t, k, line)) place = WAIT_TIMER;
     k->looks[place == WAIT_UNKNOWN ? kind : place]++;
