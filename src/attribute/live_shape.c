@@ -287,8 +287,12 @@ const char *live_roofline_text(const struct live *live, struct arena *arena) {
   return text[0] != 0 ? text : "not known: the run reports no rate of tokens, or its machine no such ceiling";
 }
 
+void live_name_place(const struct live_place *place, struct finding *ret) {
+  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.60s)%s%.80s", place->what, place->where, place->caller[0] != 0 ? ", for " : "",
+                 place->caller);
+}
+
 void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret) {
-  const struct live_place *place = &lane->waiting[kind];
   if (lane->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", lane->waits_in, lane->waits_where);
-  else if (place->n > 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", place->what, place->where);
+  else if (lane->waiting[kind].n > 0) live_name_place(&lane->waiting[kind], ret);
 }

@@ -57,6 +57,7 @@ struct live_part {
 /* A function of native code. */
 struct live_place {
   const char *what, *where; /* as a person says it; its file; "" */
+  const char *caller;       /* the function of the program's own that called it, by one look; "" */
   double share;             /* of what is looked at */
   int64_t n;                /* looks that found it */
 };
@@ -284,6 +285,8 @@ const char *live_part_where(struct arena *arena, const struct live_part *part);
 /* A linker's name as a person says it: "_ZN2at6native8gelu_cpuE" is at::native::gelu_cpu. */
 const char *live_symbol_text(struct arena *arena, const char *symbol);
 
+/* "nap (server), for pause_between_steps"; there must be one (n > 0). */
+void live_name_place(const struct live_place *place, struct finding *ret);
 /* Names in the finding what that lane waits in: the Python function that it waits in most, else the native one of such waits. */
 void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret);
 

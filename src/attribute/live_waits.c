@@ -10,7 +10,7 @@
 #include "attribute/live_module.h"
 #include "base/number.h"
 
-enum { LIVE_WAITS_MAX = 4000, DEPTH_MAX = 64, POLL_BINS = 1001, LEAST_LOOKS = 8 };
+enum { LIVE_WAITS_MAX = 4000, DEPTH_MAX = 64, POLL_BINS = 1001, LEAST_LOOKS = 8, OWN_INWARD_MOST = 2 };
 
 struct frame {
   const char *function, *module;
@@ -29,7 +29,8 @@ struct place {
   size_t lane;
   enum wait_kind kind;
   const struct code_work *work;
-  const char *function, *module, *inside; /* as linkers have them */
+  const char *function, *module; /* as linkers have them */
+  const char *inside;            /* of work the function that it is known by; of a wait who called the function; "" */
   int64_t n;
 };
 
@@ -159,6 +160,9 @@ void live_waits_add(struct live_waits *w, size_t lane, char *frames, int64_t n) 
   if (own == NULL) own = innermost_named(&s);
   place.function = own != NULL && place.found != FOUND_PARKED ? own->function : "";
   place.module = own != NULL && place.found != FOUND_PARKED ? own->module : "";
+  const struct frame *caller = own;
+  while (caller != NULL && strcmp(caller->function, own->function) == 0) caller = innermost_own(&s, (size_t)(caller - s.frames) + 1);
+  if (caller != NULL && strcmp(caller->function, "main") != 0) place.inside = caller->function;
   count(w, &place, n);
 }
 
@@ -172,18 +176,24 @@ static const struct code_work *work_of_kernel(const char *doing) {
                                            : NULL;
 }
 
-/* A function of the program's own is taken by its word where it calls no other of its own: else what it serves is all in it. */
+static size_t n_own_inward(const struct stack *s, const struct frame *of) {
+  size_t n = 0;
+  for (const struct frame *f = s->frames; f < of; f++) n += is_own(f);
+  return n;
+}
+
+/* A function of the program's own is taken by its word where few others of its own lie within it: `handle_json` serves all of a request. */
 void live_waits_add_running(struct live_waits *w, size_t lane, char *frames, int64_t n) {
   struct stack s;
   struct place place = {.found = FOUND_WORK, .lane = lane};
   if (!cut_stack(frames, &s)) return;
   w->running[lane] += n;
-  const struct frame *innermost = innermost_own(&s, 0), *of_runtime = NULL, *known = NULL;
+  const struct frame *of_runtime = NULL, *known = NULL;
   size_t made = 0; /* what runs below code that was made at run time, which is the program's own, is all that it called */
   while (made < s.n && strcmp(s.frames[made].module, "[anonymous]") != 0) made++;
   for (size_t i = made; i-- > 0 && known == NULL;) {
     const struct frame *f = &s.frames[i];
-    const struct code_work *work = is_own(f) && f != innermost ? NULL : code_work_of(f->function);
+    const struct code_work *work = is_own(f) && n_own_inward(&s, f) > OWN_INWARD_MOST ? NULL : code_work_of(f->function);
     if (live_is_kernel(f->module)) work = work_of_kernel(f->function);
     if (work != NULL && !work->of_runtime) known = f, place.work = work;
     else if (work != NULL && of_runtime == NULL) of_runtime = f;
@@ -208,6 +218,7 @@ void live_waits_add_running(struct live_waits *w, size_t lane, char *frames, int
 static struct live_place place_of(struct live *live, const struct place *p, int64_t all) {
   return (struct live_place){.what = p->function[0] != 0 ? live_symbol_text(&live->arena, p->function) : "",
                              .where = live_module_file(p->module),
+                             .caller = p->found != FOUND_WORK && p->inside[0] != 0 ? live_symbol_text(&live->arena, p->inside) : "",
                              .share = all > 0 ? (double)p->n / (double)all : 0,
                              .n = p->n};
 }

@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   bool named[OFFSETS] = {false};
   for (size_t i = 0; i < OFFSETS; i++) offsets[i] = i * (size / OFFSETS + 1);
   elf_symbols(fd, offsets, OFFSETS, INT64_MAX, take, named);
+  (void)elf_object(fd, "runtime.allgs", INT64_MAX);
   (void)close(fd);
   return 0;
 }

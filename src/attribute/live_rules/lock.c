@@ -13,10 +13,10 @@ static bool by_task(const struct live *live, struct finding *ret) {
   bool idle = live->n_processors > 1 && live_idle_processors(live) >= 0.4;
   if (task->n < LEAST_LOOKS || !idle || !live_one_at_a_time(live)) return false;
   ret->share = fmin(1, live_idle_processors(live) / (double)live->n_processors);
-  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", task->what, task->where);
+  live_name_place(task, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "goroutines wait for a lock in %.120s, in %lld looks, 2 in flight give no more than 1, and %.1f processors are idle",
-                 task->what, (long long)task->n, live_idle_processors(live));
+                 ret->named, (long long)task->n, live_idle_processors(live));
   return true;
 }
 

@@ -53,9 +53,9 @@ static void name_queue(const struct live *live, struct finding *ret) {
   for (size_t i = 0; i < live->at.n_lanes && place->n == 0; i++)
     if (live->at.lanes[i].waiting[WAIT_LOCK].n > 0) place = &live->at.lanes[i].waiting[WAIT_LOCK];
   if (place->n < LEAST_LOOKS) return;
-  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", place->what, place->where);
+  live_name_place(place, ret);
   size_t n = strlen(ret->evidence);
-  (void)snprintf(ret->evidence + n, sizeof ret->evidence - n, "; what waits does so most in %.120s", place->what);
+  (void)snprintf(ret->evidence + n, sizeof ret->evidence - n, "; what waits does so most in %.120s", ret->named);
 }
 
 static bool apply(const struct live *live, struct finding *ret) {

@@ -42,9 +42,9 @@ static bool by_task(const struct live *live, struct finding *ret) {
   const struct live_place *task = &live->tasks[WAIT_NETWORK];
   if (task->n < LEAST_LOOKS || live_idle_processors(live) < IDLE * (double)live->n_processors || live_still_grows(live)) return false;
   ret->share = fmin(1, live_idle_processors(live) / (double)live->n_processors);
-  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", task->what, task->where);
+  live_name_place(task, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "goroutines wait for the network most in %.120s, in %lld looks, while %.1f processors are idle", task->what,
+                 "goroutines wait for the network most in %.120s, in %lld looks, while %.1f processors are idle", ret->named,
                  (long long)task->n, live_idle_processors(live));
   return true;
 }

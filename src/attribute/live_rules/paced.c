@@ -23,8 +23,8 @@ static bool by_task(const struct live *live, double most_ns, struct finding *ret
   bool soon = false;
   for (size_t i = 0; i < live->at.n_lanes; i++) soon = soon || loop_has_timer(&live->at.lanes[i], TIMER_SEEN, most_ns);
   if (task->n < LEAST_LOOKS || !soon) return false;
-  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", task->what, task->where);
-  (void)snprintf(ret->evidence, sizeof ret->evidence, "a goroutine sleeps in %.120s, in %lld looks", task->what, (long long)task->n);
+  live_name_place(task, ret);
+  (void)snprintf(ret->evidence, sizeof ret->evidence, "a goroutine sleeps in %.120s, in %lld looks", ret->named, (long long)task->n);
   return true;
 }
 
@@ -54,10 +54,10 @@ static bool by_peer(const struct live *live, double pace_ns, struct finding *ret
   const struct live_place *at = &best->waiting[WAIT_NETWORK];
   bool delayed = pace_ns >= DELAYED_LEAST_NS && pace_ns <= DELAYED_MOST_NS;
   (void)snprintf(ret->process, sizeof ret->process, "%s", best->program);
-  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", at->what, at->where);
+  live_name_place(at, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "the threads of %.40s wait in %.100s for the other end of a connection, in %.0f %% of the looks at such waits%s",
-                 best->program, at->what, 100 * at->share,
+                 best->program, ret->named, 100 * at->share,
                  delayed ? "; 40 ms and a little is what Linux's delayed acknowledgement takes where small writes follow one another "
                            "(Nagle's algorithm, TCP_NODELAY not set)"
                          : "");
