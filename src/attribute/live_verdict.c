@@ -234,12 +234,23 @@ static int by_share(const void *a, const void *b) {
   return x->share > y->share ? -1 : x->share < y->share;
 }
 
+/* Code and settings are changed where a server is started; of one that runs already nothing is, where the rule has no other way. */
+static const char *confirm_by(const struct live *live, const struct finding *f) {
+  static const char *const at_start[] = {"function", "library", "setting"};
+  bool starts = contract_states(&live->result->contract, "executor.start");
+  for (size_t i = 0; i < LYNX_COUNT(at_start); i++)
+    if (f->perturber != NULL && strcmp(f->perturber, at_start[i]) == 0 && f->otherwise == NULL && !starts)
+      return " --contract STARTS-IT.yaml";
+  return "";
+}
+
 static void find_causes(struct live *live) {
   for (size_t i = 0; live_rules_all[i] != NULL && live->n_findings < LIVE_FINDINGS_MAX; i++) {
     struct finding *f = &live->findings[live->n_findings];
     if (live->at.n_lanes == 0 && !live_rules_all[i]->from_outside) continue;
     *f = live_rules_all[i]->found;
     f->id = live_rules_all[i]->name;
+    f->confirm_by = confirm_by(live, f);
     if (live_rules_all[i]->apply(live, f)) live->n_findings++;
   }
   if (live->n_findings > 0) qsort(live->findings, live->n_findings, sizeof *live->findings, by_share);

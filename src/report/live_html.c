@@ -244,7 +244,9 @@ static void put_findings(struct page *p) {
     if (f->experiment[0] != 0) html_text(p->out, "<br>by experiment: ", f->experiment, "");
     html_text(p->out, "<br><span class='dim'>not established: ", f->open, "</span>");
     html_text(p->out, "<br>to confirm: ", f->confirm, "");
-    if (f->perturber != NULL) html_text(p->out, "<br><span class='mono'>lynxbench confirm RUN ", f->id, "</span>");
+    if (f->perturber != NULL)
+      html_text(p->out, "<br><span class='mono'>lynxbench confirm RUN ",
+                arena_printf(&p->arena, "%s%s", f->id, f->confirm_by != NULL ? f->confirm_by : ""), "</span>");
     (void)buffer_text(p->out, "</td></tr>");
   }
   (void)buffer_text(p->out, "</table>");

@@ -219,9 +219,12 @@ static void put_findings(struct page *p) {
                 arena_printf(arena, "  whose: %s%s", owners_text(p, f->contributing),
                              f->bounded ? arena_printf(arena, "; at most %.0f %% to gain", 100 * f->bound) : ""));
     if (f->experiment[0] != 0) put_wrapped(p, "", 2, arena_printf(arena, "  by experiment: %s", f->experiment));
+    bool more = f->confirm_by != NULL && f->confirm_by[0] != 0;
     put_wrapped(p, "", 2,
-                f->perturber != NULL ? arena_printf(arena, "  to confirm: lynxbench confirm %s %s (%s)", p->bundle, f->id, f->confirm)
-                                     : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));
+                f->perturber != NULL
+                    ? arena_printf(arena, "  to confirm: lynxbench confirm %s %s%s (%s%s)", p->bundle, f->id, more ? f->confirm_by : "",
+                                   more ? "its executor.start starts the server; " : "", f->confirm)
+                    : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));
   }
 }
 

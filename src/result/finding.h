@@ -21,6 +21,7 @@ struct finding {
   const char *perturber;   /* what `lynxbench confirm` tries (src/experiment/perturbers); NULL: nothing yet, only by hand */
   const char *slowed;      /* of `function`: which one; NULL: that which is named */
   const char *otherwise;   /* the same where that one cannot be; NULL */
+  const char *confirm_by;  /* what `lynxbench confirm` must be given for it, behind the finding; "", NULL: nothing more */
   double share;            /* of the window's time that it concerns, 0 to 1 */
   bool bounded;            /* is there a bound on the gain? */
   double bound;            /* at most that share of the window's time could go */

@@ -28,7 +28,11 @@ static int shard[2];
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 volatile double sink;
 static void nap(long ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL); }
-static double now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec + t.tv_nsec / 1e9;
+}
 static void spin(double ms) {
   for (double end = now() + ms / 1e3; now() < end;)
     for (int i = 0; i < 2000; i++) sink = sink * 0.999 + i;
@@ -37,7 +41,11 @@ OWN void model_step(void) { spin(2); sink++; }
 OWN void pause_between_steps(void) { nap(30); sink++; }
 OWN void json_write_text(void) { spin(4); sink++; }
 OWN void render_transcript(void) { json_write_text(); sink++; }
-OWN void ask_shard(void) { char byte = 1; if (write(shard[0], &byte, 1) != 1 || read(shard[0], &byte, 1) != 1) abort(); sink++; }
+OWN void ask_shard(void) {
+  char byte = 1;
+  if (write(shard[0], &byte, 1) != 1 || read(shard[0], &byte, 1) != 1) abort();
+  sink++;
+}
 OWN void hold_gate(void) { pthread_mutex_lock(&gate); nap(20); pthread_mutex_unlock(&gate); sink++; }
 OWN void *answer_requests(void *context) {
   static const char body[] = "{\"choices\": [{\"text\": \"ab\", \"finish_reason\": \"length\"}], "
@@ -56,7 +64,8 @@ OWN void *answer_requests(void *context) {
     if (strcmp(plant, "json") == 0) render_transcript();
     if (strcmp(plant, "ask") == 0) ask_shard();
     if (strcmp(plant, "lock") == 0) hold_gate();
-    int m = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", sizeof body - 1);
+    int m = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                     "Content-Length: %zu\r\n\r\n", sizeof body - 1);
     if (send(fd, head, (size_t)m, MSG_MORE | MSG_NOSIGNAL) < 0) break;
     if (send(fd, body, sizeof body - 1, MSG_NOSIGNAL) < 0) break;
   }

@@ -56,12 +56,10 @@ const struct live_rule live_rule_native_work = {
         "of the program's own: a gateway that only passes texts on may have as much, and it is for its owner to say",
     .apply = apply,
     .found = {.title = "Work beside the model takes much of the running time",
-              .perturber = "function",
-              .otherwise = "processor",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_APPLICATION,
               .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_SERVING),
               .open = "",
               .next = "",
-              .confirm = "slow that function by a known share and see whether throughput falls by as much",
+              .confirm = "leave that work out, or do twice as much of it, and `lynxbench verify` both",
               .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
