@@ -15,13 +15,10 @@ static void check_whose(void) {
                                           "_RNvNtNtCsgEmfK2I1SDS_4core3fmt5write",
                                           "_ZN2v88internal9Execution4CallE",
                                           "uv__io_poll"};
-  static const char *const own[] = {"main.runEngine",
-                                    "github.com/team/app/queue.(*Queue).take",
-                                    "engine_step",
-                                    "engine_step.part.0",
-                                    "_ZL9ask_shardRSt6vectorIfSaIfEE",
-                                    "_ZN6rserve12load_adapter17h2bee5c2e7de39d7aE",
-                                    "_ZN5llama6decodeE"};
+  static const char *const own[] = {
+      "main.runEngine",     "github.com/team/app/queue.(*Queue).take", "engine_step",
+      "engine_step.part.0", "_ZL9ask_shardRSt6vectorIfSaIfEE",         "_ZN6rserve12load_adapter17h2bee5c2e7de39d7aE",
+      "_ZN5llama6decodeE"};
   for (size_t i = 0; i < LYNX_COUNT(languages); i++) CHECK(code_is_language(languages[i]));
   for (size_t i = 0; i < LYNX_COUNT(own); i++) CHECK(!code_is_language(own[i]));
 }
@@ -50,7 +47,8 @@ static void check_work(void) {
     CHECK(work != NULL);
     CHECK_TEXT(work->name, cases[i].name);
   }
-  static const char *const none[] = {"main.matvec", "_ZN6rserve6matvec17h34d9c9b4b39cba58E", "sgemm_kernel", "core_loop", "forkjoin_step", ""};
+  static const char *const none[] = {
+      "main.matvec", "_ZN6rserve6matvec17h34d9c9b4b39cba58E", "sgemm_kernel", "core_loop", "forkjoin_step", ""};
   for (size_t i = 0; i < LYNX_COUNT(none); i++) CHECK(code_work_of(none[i]) == NULL);
   CHECK(code_work_of("runtime.gcDrain")->of_runtime && !code_work_of("encoding/json.Marshal")->of_runtime);
 }
