@@ -377,6 +377,30 @@ def test_numbers_as_tools_write_them(d, text, want):
     assert stated["request latency mean"] == pytest.approx(want), stated
 
 
+POD = "[pod/bench-7f/main] 2026-11-28T20:00:00.123456789Z "
+PASTED = {
+    "kubectl logs --prefix --timestamps": POD
+    + "==== Serving Benchmark Result ====\n"
+    + POD
+    + "Successful requests:      1234\n"
+    + POD
+    + "Mean TTFT (ms):      42.5\n",
+    "a table in Markdown": "| Metric | Value |\n|---|---|\n| **Successful requests** | 1\u00a0234 |\n"
+    "| Request throughput (req/s) | 3.5 |\n| Mean TTFT (ms) | `42.5` |\n",
+    "narrow blanks between thousands": "Request throughput (req/s): 3.5\nSuccessful requests: 1\u202f234\n"
+    "Mean TTFT (ms): 42.5\n",
+}
+
+
+@pytest.mark.parametrize("how", PASTED)
+def test_as_people_paste_it(d, how):
+    write(f"{d}/t.txt", PASTED[how])
+    r = lynx("import", f"{d}/t.txt", "--out", f"{d}/t.lynx", "--json")
+    assert r.returncode == 0, r.stderr
+    stated = {f["figure"]: f["stated"] for f in json.loads(r.stdout)["imported"]["figures"]}
+    assert stated["requests that went well"] == 1234 and stated["time to first token mean"] == 42.5, stated
+
+
 def test_a_file_name_forges_nothing(d):
     name = f"{d}/f\x1b[31mRED\x07\nFORGED.txt"
     write(name, serving())

@@ -156,6 +156,7 @@ static const struct row locust[] = {{"Aggregated", NULL, 0, FIGURE, "requests", 
 #define ROWS(table) table, LYNX_COUNT(table)
 static const struct tool tools[] = {
     {"vllm bench serve", {"Serving Benchmark Result", NULL}, "Serving Benchmark Result", false, true, ROWS(serving)},
+    {"vllm bench serve", {"Mean TTFT (ms)", "Request throughput (req/s)"}, NULL, false, true, ROWS(serving)},
     {"perf_analyzer", {"infer/sec", "Request Rate:"}, "Request Rate:", false, true, ROWS(perf_analyzer)},
     {"perf_analyzer", {"infer/sec", "Client:"}, "Request concurrency:", false, true, ROWS(perf_analyzer)},
     {"wrk", {"Thread Stats", "Requests/sec:"}, " test @ ", false, false, ROWS(wrk)},
@@ -197,14 +198,24 @@ static double unit_at(const char *p, const char **ret_end) {
   return 0;
 }
 
+/* A blank that does not break the line, also a narrow one, as French and Swedish programs write it between thousands; 0: another sign. */
+static size_t hard_blank(const char *p, const char *end) {
+  if (end - p >= 2 && memcmp(p, "\xc2\xa0", 2) == 0) return 2;
+  return end - p >= 3 && memcmp(p, "\xe2\x80\xaf", 3) == 0 ? 3 : 0;
+}
+
 /* One number, as in "1,234.5", "12'800" or "1.5e+06"; NULL: none is there. A comma before three digits divides thousands, another one
  * fractions. */
 static const char *digits_at(const char *p, const char *end, double *ret) {
   char text[48];
   size_t n = 0;
   for (; p < end && n + 4 < sizeof text; p++) {
-    size_t digits = 0;
-    if (*p == ',' || *p == '\'') {
+    size_t digits = 0, blank = hard_blank(p, end);
+    if (blank > 0) {
+      while (p + blank + digits < end && isdigit((unsigned char)p[blank + digits])) digits++;
+      if (digits != 3 || n == 0) break;
+      p += blank - 1;
+    } else if (*p == ',' || *p == '\'') {
       while (p + 1 + digits < end && isdigit((unsigned char)p[1 + digits])) digits++;
       if (digits == 3) continue;
       if (*p != ',' || digits == 0) break;
@@ -259,17 +270,27 @@ static double value_in(const char *p, const char *end, const struct row *row) {
 
 /* --- lines --- */
 
+/* Behind what `kubectl logs --prefix --timestamps` writes before each line: "[pod/bench-7f/main] 2026-11-28T20:00:00.123Z ". */
+static const char *behind_prefix(const char *line, const char *end) {
+  const char *p = line, *close = p < end && *p == '[' ? memchr(p, ']', (size_t)(end - p)) : NULL;
+  if (close != NULL && memchr(p, '/', (size_t)(close - p)) != NULL) p = close + 1;
+  while (p < end && *p == ' ') p++;
+  const char *blank = memchr(p, ' ', (size_t)(end - p));
+  bool time = blank != NULL && blank - p >= 20 && p[4] == '-' && p[7] == '-' && p[10] == 'T' && isdigit((unsigned char)p[0]);
+  return time ? blank + 1 : p;
+}
+
 /* Behind the row's label, where the line begins with it; else NULL. Bullets, bars and stars before it are passed over. */
 static const char *behind_label(const char *line, const char *end, const struct row *row, bool colon) {
   size_t n = strlen(row->label);
-  const char *p = line;
+  const char *begin = behind_prefix(line, end), *p = begin;
   while (p < end && (!isalnum((unsigned char)*p) && *p != '[')) p++;
-  if (n == 0) p = line;
+  if (n == 0) p = begin;
   if ((size_t)(end - p) < n || strncasecmp(p, row->label, n) != 0) return NULL;
   p += n;
   if (colon) {
-    p += strspn(p, ". ");
-    if (p >= end || *p != ':') return NULL;
+    p += strspn(p, ". *`");
+    if (p >= end || (*p != ':' && *p != '|')) return NULL; /* '|': a table of somebody's Markdown */
   } else if (p < end && isalnum((unsigned char)*p)) return NULL;
   if (row->key == NULL) return p;
   const char *key = memmem(p, (size_t)(end - p), row->key, strlen(row->key));
