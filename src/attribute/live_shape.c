@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "result/climb.h"
 
 const char *live_fact(const struct live *live, enum layer layer, const char *key) {
@@ -295,4 +296,18 @@ void live_name_place(const struct live_place *place, struct finding *ret) {
 void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret) {
   if (lane->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", lane->waits_in, lane->waits_where);
   else if (lane->waiting[kind].n > 0) live_name_place(&lane->waiting[kind], ret);
+}
+
+void live_name_threads(const struct live *live, int64_t least, int64_t most, struct finding *ret) {
+  static const char *const settings[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+                                         "RAYON_NUM_THREADS"};
+  size_t n = 0;
+  for (size_t i = 0; i < LYNX_COUNT(settings); i++) {
+    char key[80];
+    (void)snprintf(key, sizeof key, "environment.%s", settings[i]);
+    const char *value = live_fact(live, LAYER_RUNTIME, key);
+    int64_t set;
+    if (value == NULL || !number_int64(value, strlen(value), &set) || set < least || set > most || n + 80 > sizeof ret->named) continue;
+    n += (size_t)snprintf(ret->named + n, sizeof ret->named - n, "%s%s=%lld", n > 0 ? ", " : "", settings[i], (long long)set);
+  }
 }

@@ -290,6 +290,10 @@ void live_name_place(const struct live_place *place, struct finding *ret);
 /* Names in the finding what that lane waits in: the Python function that it waits in most, else the native one of such waits. */
 void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret);
 
+/* Names in the finding how many threads its libraries may have, "OMP_NUM_THREADS=16, MKL_NUM_THREADS=8", where that is set, and
+ * to a number from least to most. */
+void live_name_threads(const struct live *live, int64_t least, int64_t most, struct finding *ret);
+
 /* The lane that runs and is ready most; NULL: there is none. */
 const struct live_lane *live_busiest(const struct live_account *account);
 /* "python main", "VLLM::EngineCore, main": as a person says it. */

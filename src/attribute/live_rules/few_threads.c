@@ -13,9 +13,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   bool allowed = l->n_processors == 0 || l->n_processors > 1;
   if (live_still_grows(live) || l->busiest < LIVE_FULL || computing < 0.6 * l->running || !idle || !allowed || live->at.running > 1.4)
     return false;
-  const char *threads = live_fact(live, LAYER_RUNTIME, "environment.OMP_NUM_THREADS");
   ret->share = (1 - live->around.busy);
-  if (threads != NULL) (void)snprintf(ret->named, sizeof ret->named, "OMP_NUM_THREADS=%.40s", threads);
+  live_name_threads(live, 1, live->n_processors - 1, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "%.0f %% of the full thread's running time is in libraries that compute, and %.1f processors are idle%s%.80s",
                  100 * computing / fmax(l->running, 1e-9), live_idle_processors(live), ret->named[0] != 0 ? "; " : "", ret->named);

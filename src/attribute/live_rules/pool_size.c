@@ -1,9 +1,10 @@
 /* A pool of threads has fewer than there are processors, by a setting, and is full. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "attribute/live_rule.h"
+#include "base/number.h"
 
 #define IDLE 0.4 /* processors */
 #define OVER 0.15
@@ -45,7 +46,9 @@ static bool apply(const struct live *live, struct finding *ret) {
     char key[80];
     (void)snprintf(key, sizeof key, "environment.%s", settings[i].variable);
     const char *value = live_fact(live, LAYER_RUNTIME, key);
-    if (value != NULL && found(live, settings[i].variable, strtol(value, NULL, 10), settings[i].by_process, ret)) return true;
+    int64_t size;
+    if (value != NULL && number_int64(value, strlen(value), &size) && found(live, settings[i].variable, size, settings[i].by_process, ret))
+      return true;
   }
   return found(live, "GOMAXPROCS", live->go_processors, true, ret);
 }

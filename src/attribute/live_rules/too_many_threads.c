@@ -21,9 +21,8 @@ static bool apply(const struct live *live, struct finding *ret) {
                                                                       : &live->alone; /* of one request, all beyond one is surplus */
   if (others > 0.1 || allowed == 0 || !is_crowded(crowded, allowed) || (live->n_processors > 0 && allowed < live->n_processors))
     return false;
-  const char *threads = live_fact(live, LAYER_RUNTIME, "environment.OMP_NUM_THREADS");
   ret->share = ready_share(crowded);
-  if (threads != NULL) (void)snprintf(ret->named, sizeof ret->named, "OMP_NUM_THREADS=%.40s", threads);
+  live_name_threads(live, 2, INT32_MAX, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "at %lld in flight %.1f threads want to run on %lld processors; they are ready and wait for one %.0f %% of the time that "
                  "they could run",
