@@ -241,8 +241,18 @@ static const char *go_text(struct arena *arena, const char *symbol) {
   return text;
 }
 
+/* "JS:*signToken /srv/server.js:12:3" is signToken. */
+static const char *script_text(struct arena *arena, const char *symbol) {
+  const char *name = strchr(symbol, ':') + 1;
+  name += strspn(name, "~*^+");
+  size_t length = strcspn(name, " ");
+  return length > 0 ? live_words(arena, arena_printf(arena, "%.*s", (int)length, name)) : live_words(arena, symbol);
+}
+
 const char *live_symbol_text(struct arena *arena, const char *symbol) {
   const char *at = symbol;
+  if (strncmp(at, "JS:", 3) == 0 || strncmp(at, "LazyCompile:", 12) == 0 || strncmp(at, "Function:", 9) == 0)
+    return script_text(arena, symbol);
   const char *text = "";
   if (strncmp(at, "_R", 2) == 0) return rust_text(arena, symbol);
   if (strncmp(at, "_Z", 2) != 0) return go_text(arena, symbol);

@@ -80,7 +80,7 @@ struct live_lane {
                                             at such waits */
   double parked[WAIT_COUNT];             /* of these waits, those of threads that have nothing to do: by the places of runtimes for it */
   double at_rest;                        /* of waits for the network, those for the next request or connection: of no request */
-  double polls;                          /* of the others, those in which the event loop's own timer is due within a second */
+  double polls;                          /* of them, those in which the event loop's own timer is due within a second */
   double poll_ms;                        /* in how long, median */
   int64_t n_samples, n_python, n_lock;   /* of profilers: native looks; looks at Python; those that held the interpreter's lock */
   struct live_caller {

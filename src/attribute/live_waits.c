@@ -20,6 +20,7 @@ struct frame {
 struct stack {
   struct frame frames[DEPTH_MAX];
   size_t n;
+  bool interpreted; /* it passes through an interpreter, whose functions are another profiler's to name; cut there */
 };
 
 enum found { FOUND_WAIT, FOUND_PARKED, FOUND_TASK, FOUND_WORK, FOUND_UNOPTIMISED };
@@ -39,7 +40,7 @@ struct live_waits {
   struct place items[LIVE_WAITS_MAX];
   size_t n;
   int64_t waits[LIVE_LANES_MAX][WAIT_COUNT], running[LIVE_LANES_MAX], tasks[WAIT_COUNT];
-  int64_t at_rest[LIVE_LANES_MAX], polls[LIVE_LANES_MAX][POLL_BINS];
+  int64_t at_rest[LIVE_LANES_MAX], network[LIVE_LANES_MAX], polls[LIVE_LANES_MAX][POLL_BINS];
 };
 
 struct live_waits *live_waits_new(struct live *live) {
@@ -50,11 +51,12 @@ struct live_waits *live_waits_new(struct live *live) {
 
 static bool cut_stack(char *frames, struct stack *ret) {
   ret->n = 0;
-  while (ret->n < DEPTH_MAX) {
+  ret->interpreted = false;
+  while (ret->n < DEPTH_MAX && !ret->interpreted) {
     char *divide = strrchr(frames, ';');
     struct frame *f = &ret->frames[ret->n];
     if (!live_cut_frame(divide != NULL ? divide + 1 : frames, &f->function, &f->module)) return false;
-    if (live_is_interpreter(f->module)) return false;
+    ret->interpreted = live_is_interpreter(f->module);
     ret->n++;
     if (divide == NULL) break;
     *divide = 0;
@@ -62,8 +64,17 @@ static bool cut_stack(char *frames, struct stack *ret) {
   return true;
 }
 
+/* A function that V8 made, where it was told to name them: "JS:*signToken /srv/server.js:12:3" (or "LazyCompile:", "Function:"). */
+static bool is_script(const struct frame *f) {
+  static const char *const begins[] = {"JS:", "LazyCompile:", "Function:", "InterpretedFunction:"};
+  bool named = false;
+  for (size_t i = 0; i < LYNX_COUNT(begins); i++) named = named || strncmp(f->function, begins[i], strlen(begins[i])) == 0;
+  return named && strcmp(f->module, "[anonymous]") == 0 && strstr(f->function, " node:") == NULL;
+}
+
 /* The program's own, or of a library that is no plumbing. */
 static bool is_own(const struct frame *f) {
+  if (is_script(f)) return true;
   return f->function[0] != 0 && f->module[0] == '/' && !live_is_plumbing(f->module) && !code_is_language(f->function);
 }
 
@@ -133,37 +144,49 @@ static const struct frame *innermost_named(const struct stack *s) {
   return NULL;
 }
 
-void live_waits_add(struct live_waits *w, size_t lane, char *frames, int64_t n) {
-  struct stack s;
+/* In own, called by the next one outward that is another. */
+static void name_place(const struct stack *s, const struct frame *own, struct place *place) {
+  const struct frame *caller = own;
+  if (own == NULL) return;
+  place->function = own->function;
+  place->module = own->module;
+  while (caller != NULL && strcmp(caller->function, own->function) == 0) caller = innermost_own(s, (size_t)(caller - s->frames) + 1);
+  if (caller != NULL && strcmp(caller->function, "main") != 0) place->inside = caller->function;
+}
+
+static void add_task(struct live_waits *w, size_t lane, const struct stack *s, int64_t n) {
+  struct place place = {.found = FOUND_TASK, .lane = lane, .kind = kind_of_task(s), .function = "", .module = "", .inside = ""};
+  const struct frame *own = innermost_own(s, 1);
+  if (!code_parks_goroutine(s->frames[1].function) || own == NULL) return; /* it ran, or has ended; a package's own waits for work */
+  w->tasks[place.kind] += n;
+  name_place(s, own, &place);
+  count(w, &place, n);
+}
+
+static void add_wait(struct live_waits *w, size_t lane, const struct stack *s, int64_t n) {
   int64_t ms;
-  struct place place = {.lane = lane, .inside = ""};
-  if (!cut_stack(frames, &s) || s.n < 2) return;
-  bool task = strcmp(s.frames[0].function, "goroutine") == 0;
-  if (task && !code_parks_goroutine(s.frames[1].function)) return; /* it ran, or has ended */
-  if (!task && !kind_of(s.frames[0].function, &place.kind, &ms)) return;
-  const struct frame *own = innermost_own(&s, 1);
-  if (own != NULL && !task && place.kind == WAIT_NETWORK && is_outermost_own(&s, own)) {
+  struct place place = {.found = FOUND_WAIT, .lane = lane, .function = "", .module = "", .inside = ""};
+  if (!kind_of(s->frames[0].function, &place.kind, &ms)) return;
+  const struct frame *own = innermost_own(s, 1);
+  if (place.kind == WAIT_NETWORK) w->network[lane] += n;
+  if (place.kind == WAIT_NETWORK && ms > 0 && ms < POLL_BINS) w->polls[lane][ms] += n;
+  if (s->interpreted) return;
+  if (own != NULL && place.kind == WAIT_NETWORK && is_outermost_own(s, own)) {
     w->at_rest[lane] += n;
     return;
   }
-  place.found = task ? FOUND_TASK : FOUND_WAIT;
-  if (task) {
-    place.kind = kind_of_task(&s);
-    if (own == NULL) return; /* the runtime's and the packages' own wait for work */
-    w->tasks[place.kind] += n;
-  } else {
-    w->waits[lane][place.kind] += n;
-    if (place.kind == WAIT_NETWORK && ms > 0 && ms < POLL_BINS) w->polls[lane][ms] += n;
-    for (size_t i = 1; i < s.n && place.found == FOUND_WAIT; i++)
-      if (code_parks(s.frames[i].function)) place.found = FOUND_PARKED;
-  }
-  if (own == NULL) own = innermost_named(&s);
-  place.function = own != NULL && place.found != FOUND_PARKED ? own->function : "";
-  place.module = own != NULL && place.found != FOUND_PARKED ? own->module : "";
-  const struct frame *caller = own;
-  while (caller != NULL && strcmp(caller->function, own->function) == 0) caller = innermost_own(&s, (size_t)(caller - s.frames) + 1);
-  if (caller != NULL && strcmp(caller->function, "main") != 0) place.inside = caller->function;
+  w->waits[lane][place.kind] += n;
+  for (size_t i = 1; i < s->n && place.found == FOUND_WAIT; i++)
+    if (code_parks(s->frames[i].function)) place.found = FOUND_PARKED;
+  if (place.found == FOUND_WAIT) name_place(s, own != NULL ? own : innermost_named(s), &place);
   count(w, &place, n);
+}
+
+void live_waits_add(struct live_waits *w, size_t lane, char *frames, int64_t n) {
+  struct stack s;
+  if (!cut_stack(frames, &s) || s.n < 2) return;
+  if (strcmp(s.frames[0].function, "goroutine") == 0) add_task(w, lane, &s, n);
+  else add_wait(w, lane, &s, n);
 }
 
 /* --- work --- */
@@ -186,7 +209,7 @@ static size_t n_own_inward(const struct stack *s, const struct frame *of) {
 void live_waits_add_running(struct live_waits *w, size_t lane, char *frames, int64_t n) {
   struct stack s;
   struct place place = {.found = FOUND_WORK, .lane = lane};
-  if (!cut_stack(frames, &s)) return;
+  if (!cut_stack(frames, &s) || s.interpreted) return;
   w->running[lane] += n;
   const struct frame *of_runtime = NULL, *known = NULL;
   size_t made = 0; /* what runs below code that was made at run time, which is the program's own, is all that it called */
@@ -205,7 +228,7 @@ void live_waits_add_running(struct live_waits *w, size_t lane, char *frames, int
   if (known == NULL && of_runtime != NULL) known = of_runtime, place.work = code_work_of(of_runtime->function);
   if (known == NULL) return;
   const struct frame *asker = NULL;
-  for (const struct frame *f = known; f < s.frames + made && asker == NULL; f++)
+  for (const struct frame *f = known; f < s.frames + s.n && asker == NULL && (f < s.frames + made || is_script(&s.frames[made])); f++)
     if (is_own(f) && code_work_of(f->function) == NULL) asker = f;
   place.function = asker != NULL ? asker->function : "";
   place.module = asker != NULL ? asker->module : "";
@@ -258,9 +281,9 @@ static void finish_lane(struct live_waits *w, size_t at) {
       lane->waiting[p->kind] = place_of(w->live, p, all);
   }
   for (size_t ms = 0; ms < POLL_BINS; ms++) polls += w->polls[at][ms];
-  double network = (double)(w->waits[at][WAIT_NETWORK] + w->at_rest[at]);
+  double network = (double)w->network[at];
   lane->at_rest = network > 0 ? (double)w->at_rest[at] / network : 0;
-  lane->polls = w->waits[at][WAIT_NETWORK] > 0 ? (double)polls / (double)w->waits[at][WAIT_NETWORK] : 0;
+  lane->polls = network > 0 ? (double)polls / network : 0;
   for (size_t ms = 0; ms < POLL_BINS && 2 * sum < polls; ms++) {
     sum += w->polls[at][ms];
     lane->poll_ms = (double)ms;

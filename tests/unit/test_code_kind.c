@@ -72,6 +72,8 @@ static void check_names(void) {
                {"_RNvNvNtCsjrHSEGnQ3l9_3std2fs4read5inner", "std::fs::read::inner"},
                {"_ZThn56_N4node6crypto9CryptoJobE", "node::crypto::CryptoJob"},
                {"main.:*allowance:.take", "main.(*allowance).take"},
+               {"JS:*signToken /srv/server.js:12:3", "signToken"},
+               {"JS:~ /srv/server.js:1:1", "JS:~ /srv/server.js:1:1"},
                {"_R", "_R"},
                {"_RNvB9", "_RNvB9"},
                {"_ZTh", "_ZTh"},
