@@ -7,6 +7,8 @@
 #include "base/number.h"
 #include "result/climb.h"
 
+#define THROTTLED 0.05
+
 const char *live_fact(const struct live *live, enum layer layer, const char *key) {
   for (size_t i = 0; i < live->facts.n_items; i++) {
     const struct fact *f = &live->facts.items[i];
@@ -80,6 +82,7 @@ double live_python_turns(const struct live *live) {
 }
 
 double live_idle_processors(const struct live *live) {
+  if (live->precision->conditions.throttled >= THROTTLED) return 0; /* whatever is idle, it may not have it */
   return (1 - live->around.busy) * (double)live->n_processors;
 }
 
@@ -308,16 +311,29 @@ void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct fi
   else if (lane->waiting[kind].n > 0) live_name_place(&lane->waiting[kind], ret);
 }
 
+/* Of what was loaded, or is a Python package: "library.libmkl_core.so", "numpy-openblas". */
+static bool fact_names(const struct live *live, const char *part) {
+  for (size_t i = 0; i < live->facts.n_items; i++)
+    if (strcasestr(live->facts.items[i].key, part) != NULL && strncmp(live->facts.items[i].key, "environment.", 12) != 0) return true;
+  return false;
+}
+
 void live_name_threads(const struct live *live, int64_t least, int64_t most, struct finding *ret) {
-  static const char *const settings[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
-                                         "RAYON_NUM_THREADS"};
+  static const struct {
+    const char *variable, *library;
+  } settings[] = {{"OMP_NUM_THREADS", ""},
+                  {"OPENBLAS_NUM_THREADS", "openblas"},
+                  {"MKL_NUM_THREADS", "mkl"},
+                  {"BLIS_NUM_THREADS", "blis"},
+                  {"RAYON_NUM_THREADS", ""}};
   size_t n = 0;
   for (size_t i = 0; i < LYNX_COUNT(settings); i++) {
     char key[80];
-    (void)snprintf(key, sizeof key, "environment.%s", settings[i]);
-    const char *value = live_fact(live, LAYER_RUNTIME, key);
     int64_t set;
+    (void)snprintf(key, sizeof key, "environment.%s", settings[i].variable);
+    const char *value = live_fact(live, LAYER_RUNTIME, key);
     if (value == NULL || !number_int64(value, strlen(value), &set) || set < least || set > most || n + 80 > sizeof ret->named) continue;
-    n += (size_t)snprintf(ret->named + n, sizeof ret->named - n, "%s%s=%lld", n > 0 ? ", " : "", settings[i], (long long)set);
+    if (!fact_names(live, settings[i].library)) continue;
+    n += (size_t)snprintf(ret->named + n, sizeof ret->named - n, "%s%s=%lld", n > 0 ? ", " : "", settings[i].variable, (long long)set);
   }
 }

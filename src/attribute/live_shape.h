@@ -79,6 +79,7 @@ struct live_lane {
   struct live_place waiting[WAIT_COUNT]; /* of native code: the function of the program's own in which most of that is waited, of the looks
                                             at such waits */
   double parked[WAIT_COUNT];             /* of these waits, those of threads that have nothing to do: by the places of runtimes for it */
+  double contended;                      /* of waits for locks, those for one that somebody holds, by the functions that wait */
   double at_rest;                        /* of waits for the network, those for the next request or connection: of no request */
   double polls;                          /* of them, those in which the event loop's own timer is due within a second */
   double poll_ms;                        /* in how long, median */
@@ -320,7 +321,7 @@ double live_locked_share(const struct live *live, const char *function);
 /* The processors that threads of one interpreter together run on, where these are as one, under more load too, and others are idle: its
  * lock lets one run at a time. 0: no such interpreter. */
 double live_python_turns(const struct live *live);
-/* Of the machine; NaN: not known. */
+/* Of the machine, those that a quota would let it have; NaN: not known. */
 double live_idle_processors(const struct live *live);
 double live_spinning_processors(const struct live *live);
 /* Of all lanes. */

@@ -40,7 +40,7 @@ struct live_waits {
   struct place items[LIVE_WAITS_MAX];
   size_t n;
   int64_t waits[LIVE_LANES_MAX][WAIT_COUNT], running[LIVE_LANES_MAX], tasks[WAIT_COUNT];
-  int64_t at_rest[LIVE_LANES_MAX], network[LIVE_LANES_MAX], polls[LIVE_LANES_MAX][POLL_BINS];
+  int64_t at_rest[LIVE_LANES_MAX], network[LIVE_LANES_MAX], contended[LIVE_LANES_MAX], polls[LIVE_LANES_MAX][POLL_BINS];
 };
 
 struct live_waits *live_waits_new(struct live *live) {
@@ -163,6 +163,16 @@ static void add_task(struct live_waits *w, size_t lane, const struct stack *s, i
   count(w, &place, n);
 }
 
+/* A lock that somebody else holds; not a condition, a queue or a join, for which the same call waits. */
+static bool is_contended(const struct stack *s) {
+  static const char *const calls[] = {"mutex_lock",      "lll_lock",       "rwlock_wrlock", "rwlock_rdlock", "lock_contended",
+                                      "write_contended", "read_contended", "lock_slow",     "uv_mutex_lock", "uv_rwlock"};
+  for (size_t i = 1; i < s->n; i++)
+    for (size_t k = 0; k < LYNX_COUNT(calls); k++)
+      if (strstr(s->frames[i].function, calls[k]) != NULL) return true;
+  return false;
+}
+
 static void add_wait(struct live_waits *w, size_t lane, const struct stack *s, int64_t n) {
   int64_t ms;
   struct place place = {.found = FOUND_WAIT, .lane = lane, .function = "", .module = "", .inside = ""};
@@ -176,6 +186,7 @@ static void add_wait(struct live_waits *w, size_t lane, const struct stack *s, i
     return;
   }
   w->waits[lane][place.kind] += n;
+  if (place.kind == WAIT_LOCK && is_contended(s)) w->contended[lane] += n;
   for (size_t i = 1; i < s->n && place.found == FOUND_WAIT; i++)
     if (code_parks(s->frames[i].function)) place.found = FOUND_PARKED;
   if (place.found == FOUND_WAIT) name_place(s, own != NULL ? own : innermost_named(s), &place);
@@ -212,6 +223,7 @@ void live_waits_add_running(struct live_waits *w, size_t lane, char *frames, int
   if (!cut_stack(frames, &s) || s.interpreted) return;
   w->running[lane] += n;
   const struct frame *of_runtime = NULL, *known = NULL;
+  const struct code_work *runtime_work = NULL;
   size_t made = 0; /* what runs below code that was made at run time, which is the program's own, is all that it called */
   while (made < s.n && strcmp(s.frames[made].module, "[anonymous]") != 0) made++;
   for (size_t i = made; i-- > 0 && known == NULL;) {
@@ -219,13 +231,13 @@ void live_waits_add_running(struct live_waits *w, size_t lane, char *frames, int
     const struct code_work *work = is_own(f) && n_own_inward(&s, f) > OWN_INWARD_MOST ? NULL : code_work_of(f->function);
     if (live_is_kernel(f->module)) work = work_of_kernel(f->function);
     if (work != NULL && !work->of_runtime) known = f, place.work = work;
-    else if (work != NULL && of_runtime == NULL) of_runtime = f;
+    else if (work != NULL && of_runtime == NULL) of_runtime = f, runtime_work = work;
   }
   if (s.n > 0 && known == NULL && code_is_unoptimised(s.frames[0].function)) {
     place.found = FOUND_UNOPTIMISED;
     known = &s.frames[0];
   }
-  if (known == NULL && of_runtime != NULL) known = of_runtime, place.work = code_work_of(of_runtime->function);
+  if (known == NULL && of_runtime != NULL) known = of_runtime, place.work = runtime_work;
   if (known == NULL) return;
   const struct frame *asker = NULL;
   for (const struct frame *f = known; f < s.frames + s.n && asker == NULL && (f < s.frames + made || is_script(&s.frames[made])); f++)
@@ -283,6 +295,7 @@ static void finish_lane(struct live_waits *w, size_t at) {
   for (size_t ms = 0; ms < POLL_BINS; ms++) polls += w->polls[at][ms];
   double network = (double)w->network[at];
   lane->at_rest = network > 0 ? (double)w->at_rest[at] / network : 0;
+  lane->contended = w->waits[at][WAIT_LOCK] >= LEAST_LOOKS ? (double)w->contended[at] / (double)w->waits[at][WAIT_LOCK] : 0;
   lane->polls = network > 0 ? (double)polls / network : 0;
   for (size_t ms = 0; ms < POLL_BINS && 2 * sum < polls; ms++) {
     sum += w->polls[at][ms];

@@ -8,16 +8,17 @@ static bool apply(const struct live *live, struct finding *ret) {
   const struct live_lane *l = live_busiest(&live->at);
   double computing = 0;
   for (size_t k = 0; k < l->n_parts; k++)
-    if (l->parts[k].kind == LIVE_LIBRARY && l->parts[k].attributed && !l->parts[k].spins) computing += l->parts[k].share;
+    if ((l->parts[k].kind == LIVE_LIBRARY || l->parts[k].kind == LIVE_PROGRAM) && !l->parts[k].spins) computing += l->parts[k].share;
   bool idle = live->n_processors > 1 && live_idle_processors(live) >= 0.4;
   bool allowed = l->n_processors == 0 || l->n_processors > 1;
   if (live_still_grows(live) || l->busiest < LIVE_FULL || computing < 0.6 * l->running || !idle || !allowed || live->at.running > 1.4)
     return false;
   ret->share = (1 - live->around.busy);
   live_name_threads(live, 1, live->n_processors - 1, ret);
-  (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "%.0f %% of the full thread's running time is in libraries that compute, and %.1f processors are idle%s%.80s",
-                 100 * computing / fmax(l->running, 1e-9), live_idle_processors(live), ret->named[0] != 0 ? "; " : "", ret->named);
+  (void)snprintf(
+      ret->evidence, sizeof ret->evidence,
+      "%.0f %% of the full thread's running time is native code's, which other threads could share, and %.1f processors are idle%s%.80s",
+      100 * computing / fmax(l->running, 1e-9), live_idle_processors(live), ret->named[0] != 0 ? "; " : "", ret->named);
   return true;
 }
 
@@ -25,15 +26,16 @@ const struct live_rule live_rule_few_threads;
 const struct live_rule live_rule_few_threads = {
     .name = "few_threads",
     .summary = "one thread computes",
-    .threshold =
-        "a thread full, 60 % of its running time in libraries that compute, 0.4 of a processor idle, and a throughput that no longer grows",
+    .threshold = "a thread full, 60 % of its running time in native code, 0.4 of a processor idle, and a throughput that no longer grows",
     .apply = apply,
-    .found = {.title = "One thread computes while processors are idle",
-              .perturber = "setting",
-              .rung = RUNG_ACCOUNTED,
-              .symptom = LAYER_RUNTIME,
-              .contributing = LAYER_BIT(LAYER_RUNTIME) | LAYER_BIT(LAYER_SERVING),
-              .open = "whether more threads would compute faster: small products do not",
-              .next = "give the library more threads (OMP_NUM_THREADS, torch.set_num_threads, intra-op threads), or start more workers",
-              .confirm = "double the library's threads and measure again",
-              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
+    .found = {
+        .title = "One thread computes while processors are idle",
+        .perturber = "setting",
+        .rung = RUNG_ACCOUNTED,
+        .symptom = LAYER_RUNTIME,
+        .contributing = LAYER_BIT(LAYER_RUNTIME) | LAYER_BIT(LAYER_SERVING),
+        .open = "whether more threads would compute faster: small products do not",
+        .next =
+            "give its pool or its library more threads (OMP_NUM_THREADS, torch.set_num_threads, intra-op threads), or start more workers",
+        .confirm = "double its threads and measure again",
+        .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

@@ -6,6 +6,7 @@
 #include "attribute/live_rule.h"
 
 enum { LEAST_LOOKS = 8 };
+#define CONTENDED 0.5 /* of the looks at waits for locks */
 
 /* Goroutines that wait for a lock hold no thread that could be seen to. */
 static bool by_task(const struct live *live, struct finding *ret) {
@@ -34,7 +35,8 @@ static bool apply(const struct live *live, struct finding *ret) {
   }
   bool idle = live->n_processors > 1 && live_idle_processors(live) >= 0.4;
   bool interpreter = live->lock_held >= 0.5;
-  bool queue = live->precision->n_steps == 0 || live_one_at_a_time(live); /* a pool that waits for work is no queue */
+  /* A pool that waits for work is no queue. */
+  bool queue = live->precision->n_steps == 0 || live_one_at_a_time(live) || (most != NULL && most->contended >= CONTENDED);
   if (!queue || most == NULL || present < 1.3 || locks < 0.3 * present || locks < 0.4 || !idle || interpreter || loaded->running > 1.3)
     return false;
   ret->share = fmin(1, locks / present);
@@ -53,7 +55,8 @@ const struct live_rule live_rule_lock = {.name = "lock",
                                          .summary = "waits for a lock while processors are idle",
                                          .threshold = "locks 30 % of the working threads' time and 0.4 of a thread, 0.4 of a processor "
                                                       "idle, at most 1.3 processors in use, throughput that "
-                                                      "does not grow from 1 to 2 in flight, the "
+                                                      "does not grow from 1 to 2 in flight (or half of the looks at "
+                                                      "such waits in functions that take a lock), the "
                                                       "interpreter's lock held less than half of the time",
                                          .apply = apply,
                                          .found = {.title = "Requests queue at a lock while processors are idle",
