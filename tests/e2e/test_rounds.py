@@ -1,4 +1,4 @@
-"""Bundles of blind rounds (tests/recorded/blind): what was found rightly stays found, and no clean server is accused."""
+"""Bundles of blind rounds (tests/recorded/blind): what was found stays found, and no clean server is accused."""
 
 import json
 import pathlib
