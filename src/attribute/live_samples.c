@@ -60,7 +60,7 @@ struct live_samples {
   double sum[LYNX_COUNT(kinds)], n[LYNX_COUNT(kinds)], first[LYNX_COUNT(kinds)], last[LYNX_COUNT(kinds)];
   struct {
     const char *name;
-    double sum;
+    double sum, n, asked, asks; /* n: samples */
   } beside[BESIDE_MAX];
   size_t n_beside;
   double window_s;
@@ -80,17 +80,18 @@ struct live_samples *live_samples_new(struct live *live) {
   return s;
 }
 
-/* "neighbour.postgres.811": processors in use, of the second or so before. */
-static void keep_neighbour(struct live_samples *s, const char *name, double value) {
-  size_t i = 0;
+/* "neighbour.postgres.811": processors in use, of the second or so before; "asked.postgres.811", "asks.postgres.811": connections. */
+static void keep_neighbour(struct live_samples *s, const char *series, double value) {
+  static const char *const kinds_of[] = {"neighbour.", "asked.", "asks."};
+  size_t i = 0, kind = 0;
+  while (kind < LYNX_COUNT(kinds_of) && strncmp(series, kinds_of[kind], strlen(kinds_of[kind])) != 0) kind++;
+  if (kind == LYNX_COUNT(kinds_of) || !(value < 65536)) return;
+  const char *name = series + strlen(kinds_of[kind]);
   while (i < s->n_beside && strcmp(s->beside[i].name, name) != 0) i++;
   if (i == BESIDE_MAX) return;
-  if (i == s->n_beside) {
-    s->beside[i].name = live_words(&s->live->arena, name);
-    s->beside[i].sum = 0;
-    s->n_beside++;
-  }
-  s->beside[i].sum += value;
+  if (i == s->n_beside) s->beside[s->n_beside++].name = live_words(&s->live->arena, name);
+  s->beside[i].n += kind == 0;
+  *(kind == 0 ? &s->beside[i].sum : kind == 1 ? &s->beside[i].asked : &s->beside[i].asks) += value;
 }
 
 /* "0.busy_ratio" */
@@ -117,7 +118,7 @@ static enum lynx_status keep_sample(void *context, int64_t session, int64_t at_n
     if (isnan(s->first[k])) s->first[k] = value;
     s->last[k] = value;
   }
-  if (strncmp(series, "neighbour.", 10) == 0 && value < 65536) keep_neighbour(s, series + 10, value);
+  keep_neighbour(s, series, value);
   if (strncmp(series, "gpu.", 4) == 0) keep_gpu(s, series + 4, value);
   return LYNX_OK;
 }
@@ -145,7 +146,11 @@ static void name_neighbours(struct live_samples *s) {
       if (s->beside[i].sum > 0 && (most == BESIDE_MAX || s->beside[i].sum > s->beside[most].sum)) most = i;
     if (most == BESIDE_MAX) break;
     /* one sample a second or so: those that it lacks are of seconds in which it did nothing */
-    live->neighbours[live->n_neighbours++] = (struct live_neighbour){s->beside[most].name, s->beside[most].sum / fmax(1, s->window_s)};
+    double n = fmax(1, s->beside[most].n);
+    live->neighbours[live->n_neighbours++] = (struct live_neighbour){.name = s->beside[most].name,
+                                                                     .processors = s->beside[most].sum / fmax(1, s->window_s),
+                                                                     .asked = s->beside[most].asked / n,
+                                                                     .asks = s->beside[most].asks / n};
     s->beside[most].sum = 0;
   }
 }

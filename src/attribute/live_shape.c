@@ -141,6 +141,19 @@ bool live_logs(const struct live_part *part) {
   return part->kind == LIVE_PYTHON && strstr(part->where, "/logging/") != NULL;
 }
 
+const struct live_neighbour *live_asked(const struct live *live) {
+  for (size_t i = 0; i < live->n_neighbours; i++) /* the greatest first */
+    if (live->neighbours[i].asked > 0) return &live->neighbours[i];
+  return NULL;
+}
+
+double live_other_processors(const struct live *live) {
+  double others = live->precision->conditions.others * (double)live->n_processors;
+  for (size_t i = 0; i < live->n_neighbours; i++)
+    if (live->neighbours[i].asked > 0) others -= live->neighbours[i].processors;
+  return fmax(0, others);
+}
+
 size_t live_program_length(const char *neighbour) {
   const char *dot = strrchr(neighbour, '.');
   return dot != NULL ? (size_t)(dot - neighbour) : strlen(neighbour);

@@ -114,6 +114,7 @@ struct live_native {
 struct live_neighbour {
   const char *name;
   double processors;
+  double asked, asks; /* connections that the server made to it, and it to the server, on average */
 };
 
 /* One account: of the windows at one number of requests in flight. */
@@ -224,6 +225,7 @@ struct live_phase {
 enum live_bottleneck {
   LIVE_UNDECIDED,
   LIVE_QUOTA,
+  LIVE_ALLOWED, /* the processors that it may run on */
   LIVE_PROCESSORS,
   LIVE_ONE_THREAD,
   LIVE_INTERPRETER,
@@ -307,6 +309,10 @@ const char *live_roofline_text(const struct live *live, struct arena *arena);
 /* Of all packages and GPUs, for each token; NaN. */
 double live_joules_per_token(const struct live *live);
 
+/* Of the processors that other processes use, those of none that the server asks: that is a part of what is measured. */
+double live_other_processors(const struct live *live);
+/* The one that the server asks which uses most; NULL: none was seen. */
+const struct live_neighbour *live_asked(const struct live *live);
 /* "reindex.4711", a neighbour's name: how much of it is its program's; behind it a dot and the process's number, or nothing. */
 size_t live_program_length(const char *neighbour);
 /* The value of a fact at the start; NULL: it was not read. */

@@ -108,6 +108,41 @@ static bool judge_rate(struct live *live) {
   return true;
 }
 
+/* Whose work fills them: its own, that of processes that it asks, or others'. */
+static void judge_processors(struct live *live) {
+  struct arena *arena = &live->arena;
+  const struct live_neighbour *asked = live_asked(live);
+  double all = live->precision->conditions.others * (double)live->n_processors, others = isfinite(all) ? live_other_processors(live) : 0,
+         of_asked = isfinite(all) ? all - others : 0;
+  bool by_others = others >= 0.25 * (double)live->n_processors && others >= 0.5 * live->at.running,
+       by_asked = asked != NULL && of_asked >= 0.25 * (double)live->n_processors;
+  set(live, LIVE_PROCESSORS,
+      by_others  ? "Other processes and this server fill the processors."
+      : by_asked ? "This server and a process that it asks fill the processors."
+                 : "The processors bound this server.",
+      arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld%s, others %.2f",
+                   percent(live->around.busy), live->at.running, (long long)live->n_processors,
+                   asked != NULL ? arena_printf(arena, ", %.80s, which it asks, %.2f", asked->name, of_asked) : "", others));
+}
+
+/* Fewer processors than the machine has, by an affinity or a cpuset; and they are full, whoever fills them. */
+static bool judge_allowed(struct live *live) {
+  int64_t allowed = 0;
+  for (size_t i = 0; i < live->at.n_lanes; i++) {
+    const struct live_lane *l = &live->at.lanes[i];
+    if (l->running + l->ready >= 0.1 && l->n_processors > allowed) allowed = l->n_processors;
+  }
+  double ready = live_ready_share(live);
+  if (allowed == 0 || allowed >= live->n_processors || !(ready >= 0.2) || !(live_idle_processors(live) >= 0.3)) return false;
+  set(live, LIVE_ALLOWED, "The processors that it may run on bound this server.",
+      arena_printf(
+          &live->arena,
+          "its threads may run on %lld of the machine's %lld processors, and are ready and wait for one %.0f %% of the time, while "
+          "%.1f are idle",
+          (long long)allowed, (long long)live->n_processors, percent(ready), live_idle_processors(live)));
+  return true;
+}
+
 /* What is known before any thread is looked at. */
 static bool judge_outside(struct live *live) {
   struct arena *arena = &live->arena;
@@ -120,14 +155,8 @@ static bool judge_outside(struct live *live) {
   else if (c->throttled >= 0.05)
     set(live, LIVE_QUOTA, "A processor quota bounds this server.",
         arena_printf(arena, "the control group is throttled %.0f %% of the time", percent(c->throttled)));
-  else if (processors_full(live))
-    set(live, LIVE_PROCESSORS,
-        c->others >= 0.25 && c->others * (double)live->n_processors >= 0.5 * live->at.running
-            ? "Other processes and this server fill the processors."
-            : "The processors bound this server.",
-        arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld, others %.2f",
-                     percent(live->around.busy), live->at.running, (long long)live->n_processors,
-                     (isfinite(c->others) ? c->others : 0) * (double)live->n_processors));
+  else if (judge_allowed(live)) return true;
+  else if (processors_full(live)) judge_processors(live);
   else if (live->precision->instrument_limited)
     set(live, LIVE_CLIENT, "The load generator, not the server, bounds this measurement.",
         "lynxbench's own lateness can have changed the figures by more than is allowed (method.instrument_error_at_most), and the "
@@ -219,6 +248,10 @@ static void judge_bound(struct live *live) {
     case LIVE_GPUS:
       live->bound_why = "a GPU that works all the time may still do little: its profiler's trace shows which kernels (`lynxbench attribute "
                         "TRACE`)";
+      return;
+    case LIVE_ALLOWED:
+      live->bound = LIVE_SOFTWARE;
+      live->bound_why = "which processors it may run on is a setting";
       return;
     case LIVE_QUOTA:
       live->bound = LIVE_SOFTWARE;

@@ -282,6 +282,7 @@ static void put_stops(struct json_writer *json, const struct live_stops *s) {
 bool live_json(const struct live *live, struct buffer *ret) {
   static const char *const bottlenecks[] = {[LIVE_UNDECIDED] = "not_seen",
                                             [LIVE_QUOTA] = "quota",
+                                            [LIVE_ALLOWED] = "allowed_processors",
                                             [LIVE_PROCESSORS] = "processors",
                                             [LIVE_ONE_THREAD] = "one_thread",
                                             [LIVE_INTERPRETER] = "interpreter_lock",

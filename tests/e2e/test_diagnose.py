@@ -507,6 +507,49 @@ def test_a_wait_for_another_service_is_named_by_its_function(plain, tmp_path):
     assert "other_service" not in {f["id"] for f in attributed(tmp_path / "unknown.lynx")["findings"]}
 
 
+NEIGHBOUR = [
+    "DELETE FROM sample WHERE series LIKE 'neighbour.%' OR series LIKE 'as%.%' OR series = 'machine.others_ratio'"
+    " OR series = 'machine.busy_ratio'",
+    series("machine.others_ratio", 0.6, 0),
+    series("machine.busy_ratio", 1, 0),
+    series("neighbour.srv.811", 1.2, 0),
+    "UPDATE activity SET ready_ns = (span_ns - running_ns) / 2",
+]
+
+
+def test_another_client_is_demand(plain, tmp_path):
+    """By its connections; a neighbour that has none, or one as a probe has, is no client."""
+    l.forge(plain[1], tmp_path / "client.lynx", *NEIGHBOUR, series("asks.srv.811", 12, 0))
+    found = {f["id"]: f for f in attributed(tmp_path / "client.lynx")["findings"]}
+    assert found["other_clients"]["named"] == "srv.811", found
+    assert [c["layer"] for c in found["other_clients"]["contributing"]] == ["demand"], found
+    for name, more in (("probe", [series("asks.srv.811", 1, 0)]), ("none", [])):
+        l.forge(plain[1], tmp_path / f"{name}.lynx", *NEIGHBOUR, *more)
+        assert "other_clients" not in {f["id"] for f in attributed(tmp_path / f"{name}.lynx")["findings"]}, name
+
+
+def test_what_the_server_asks_is_no_neighbour(plain, tmp_path):
+    """A backend is a part of what is measured: nobody is told to move it, and the verdict says what it is."""
+    l.forge(plain[1], tmp_path / "other.lynx", *NEIGHBOUR)
+    said = attributed(tmp_path / "other.lynx")
+    assert "srv.811" in {f["id"]: f for f in said["findings"]}["contention"]["named"], said["findings"]
+    l.forge(plain[1], tmp_path / "backend.lynx", *NEIGHBOUR, series("asked.srv.811", 4, 0))
+    said = attributed(tmp_path / "backend.lynx")
+    assert "contention" not in {f["id"] for f in said["findings"]}, said["findings"]
+    assert "Other processes" not in said["bottleneck"]["title"], said["bottleneck"]
+
+
+def test_few_processors_that_are_full_are_the_bound(plain, tmp_path):
+    """One of them, for which its threads wait most of the time, while others are idle: no pace, and no one thread."""
+    machine.need("processors", machine.processors() > 1, "it has one")
+    alone = [NEIGHBOUR[0], series("machine.others_ratio", 0, 0), series("machine.busy_ratio", 0.5, 0)]
+    waits = "UPDATE activity SET running_ns = span_ns / 10, ready_ns = span_ns * 6 / 10, system_ns = 0"
+    l.forge(plain[1], tmp_path / "f.lynx", *alone, waits, "UPDATE thread SET processors = 1")
+    said = attributed(tmp_path / "f.lynx")
+    assert said["bottleneck"]["id"] == "allowed_processors" and said["bottleneck"]["bound"] == "software-bound", said
+    assert "affinity" in {f["id"] for f in said["findings"]}, said["findings"]
+
+
 def test_a_slow_request_in_the_middle_is_no_cold_start(many, tmp_path):
     forged = tmp_path / "f.lynx"
     l.forge(many, forged, EVEN, LONGER + "id % 5 = 0")

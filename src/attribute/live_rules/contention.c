@@ -9,13 +9,14 @@
  * at each look use, where that is a fifth of it at least; their number. */
 static const struct live_neighbour *most_of_it(const struct live *live, double others, size_t *ret_n) {
   double listed = 0, all = others * (double)live->n_processors;
-  for (size_t i = 0; i < live->n_neighbours; i++) listed += live->neighbours[i].processors;
+  for (size_t i = 0; i < live->n_neighbours; i++) listed += live->neighbours[i].asked > 0 ? 0 : live->neighbours[i].processors;
   for (size_t i = 0; i < live->n_neighbours; i++) {
     size_t length = live_program_length(live->neighbours[i].name);
     double sum = 0;
+    if (live->neighbours[i].asked > 0) continue;
     *ret_n = 0;
     for (size_t k = 0; k < live->n_neighbours; k++) {
-      if (live_program_length(live->neighbours[k].name) != length ||
+      if (live->neighbours[k].asked > 0 || live_program_length(live->neighbours[k].name) != length ||
           strncmp(live->neighbours[k].name, live->neighbours[i].name, length) != 0)
         continue;
       sum += live->neighbours[k].processors;
@@ -34,12 +35,12 @@ static bool has_local_peers(const struct live *live) {
 }
 
 static bool apply(const struct live *live, struct finding *ret) {
-  double others = live->precision->conditions.others, ready = live_ready_share(live);
+  double others = live->n_processors > 0 ? live_other_processors(live) / (double)live->n_processors : NAN, ready = live_ready_share(live);
   size_t n = 0;
   if (!(others >= 0.1) || ready < 0.1) return false;
   ret->share = ready;
   const struct live_neighbour *most = most_of_it(live, others, &n);
-  bool one = most != NULL, peers = has_local_peers(live);
+  bool one = most != NULL, peers = has_local_peers(live) && live_asked(live) == NULL;
   if (peers) {
     ret->contributing = 0;
     (void)snprintf(ret->next, sizeof ret->next,

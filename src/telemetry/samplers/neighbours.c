@@ -1,5 +1,6 @@
 /* Who else used this machine's processors: the processes that are neither lynxbench nor the serving process or one that it started.
  * Series   neighbour.NAME.PID: processors in use, of the five busiest since the sample before; none below a hundredth of one
+ *          asked.NAME.PID, asks.NAME.PID: of these, connections that the server made to them, as to a backend, and they to it, as clients
  * Cost     one file per process of the machine, every second sample */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/number.h"
+#include "telemetry/connected.h"
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
@@ -26,6 +28,7 @@ struct neighbours {
   double ticks_per_s;
   struct process *now, *before; /* by number, as the folder is sorted by text: found by searching */
   size_t n_now, n_before;
+  struct connected *connected;
   struct process_tree tree, own; /* of the serving process; of lynxbench, whose children profilers are */
 };
 
@@ -36,6 +39,7 @@ static bool neighbours_open(const struct root *root, void **ret_state) {
   n->ticks_per_s = per_second > 0 ? (double)per_second : 100;
   n->now = xalloc(PROCESSES_MAX, sizeof *n->now);
   n->before = xalloc(PROCESSES_MAX, sizeof *n->before);
+  n->connected = connected_new();
   *ret_state = n;
   return true;
 }
@@ -70,6 +74,18 @@ static void take_process(void *context, const char *name) {
   (void)snprintf(p->name, sizeof p->name, "%.31s", stat.name);
 }
 
+static void tell(struct neighbours *n, const struct process *p, double share, const struct sampler_sink *sink) {
+  char series[80];
+  size_t asked, asks;
+  (void)snprintf(series, sizeof series, "neighbour.%s.%lld", p->name, (long long)p->pid);
+  sink->value(sink->context, series, share);
+  connected_with(n->connected, n->root, p->pid, &asked, &asks);
+  (void)snprintf(series, sizeof series, "asked.%s.%lld", p->name, (long long)p->pid);
+  if (asked > 0) sink->value(sink->context, series, (double)asked);
+  (void)snprintf(series, sizeof series, "asks.%s.%lld", p->name, (long long)p->pid);
+  if (asks > 0) sink->value(sink->context, series, (double)asks);
+}
+
 static void neighbours_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct neighbours *n = state;
   if (n->pid <= 0 || (n->last_ns != 0 && now_ns - n->last_ns < EVERY_NS)) return;
@@ -91,10 +107,9 @@ static void neighbours_sample(void *state, int64_t now_ns, const struct sampler_
   qsort(n->now, n->n_now, sizeof *n->now, by_use);
   for (size_t i = 0; i < TOLD && i < n->n_now; i++) {
     double share = (double)n->now[i].used / n->ticks_per_s / span_s;
-    char series[80];
     if (share * 100 < LEAST_PERCENT) break;
-    (void)snprintf(series, sizeof series, "neighbour.%s.%lld", n->now[i].name, (long long)n->now[i].pid);
-    sink->value(sink->context, series, share);
+    if (i == 0) connected_read(n->connected, n->root, &n->tree);
+    tell(n, &n->now[i], share, sink);
   }
 }
 
@@ -102,6 +117,7 @@ static void neighbours_close(void *state) {
   struct neighbours *n = state;
   free(n->now);
   free(n->before);
+  connected_free(n->connected);
   free(n);
 }
 
