@@ -7,7 +7,8 @@
 #include "attribute/live_pace.h"
 #include "attribute/live_rule.h"
 
-#define LEADS 0.2 /* of the time: a finding is the verdict where nothing is full */
+#define RUNS_MOST 0.3 /* of what the server runs */
+#define LEADS 0.2     /* of the time: a finding is the verdict where nothing is full */
 
 static void set(struct live *live, enum live_bottleneck bottleneck, const char *title, const char *text) {
   live->bottleneck = bottleneck;
@@ -108,6 +109,19 @@ static bool judge_rate(struct live *live) {
   return true;
 }
 
+/* "; 56 % of its running time in prefix_key": the function of its own program that runs most, where one has a third. */
+static const char *most_run(struct live *live) {
+  const struct live_part *most = NULL;
+  for (size_t i = 0; i < live->at.n_lanes; i++)
+    for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
+      const struct live_part *p = &live->at.lanes[i].parts[k];
+      bool named = p->kind == LIVE_PROGRAM && p->inside[0] != 0;
+      if (named && (most == NULL || p->share * p->inside_share > most->share * most->inside_share)) most = p;
+    }
+  double share = most != NULL && live->at.running > 0 ? most->share * most->inside_share / live->at.running : 0;
+  return share >= RUNS_MOST ? arena_printf(&live->arena, "; %.0f %% of its running time in %.80s", percent(share), most->inside) : "";
+}
+
 /* Whose work fills them: its own, that of processes that it asks, or others'. */
 static void judge_processors(struct live *live) {
   struct arena *arena = &live->arena;
@@ -120,9 +134,10 @@ static void judge_processors(struct live *live) {
       by_others  ? "Other processes and this server fill the processors."
       : by_asked ? "This server and a process that it asks fill the processors."
                  : "The processors bound this server.",
-      arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld%s, others %.2f",
+      arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld%s, others %.2f%s",
                    percent(live->around.busy), live->at.running, (long long)live->n_processors,
-                   asked != NULL ? arena_printf(arena, ", %.80s, which it asks, %.2f", asked->name, of_asked) : "", others));
+                   asked != NULL ? arena_printf(arena, ", %.80s, which it asks, %.2f", asked->name, of_asked) : "", others,
+                   most_run(live)));
 }
 
 /* Fewer processors than the machine has, by an affinity or a cpuset; and they are full, whoever fills them. */
@@ -187,8 +202,8 @@ static void judge_bottleneck(struct live *live) {
   bool shared = live->beyond.n_lanes > 0 && live_busiest(&live->beyond)->busiest < LIVE_FULL && live_python_turns(live) > 0;
   if (lane->busiest >= LIVE_FULL && !shared)
     set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
-        arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s", name, (long long)lane->thread,
-                     percent(lane->busiest), other_processors(live)));
+        arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s%s", name, (long long)lane->thread,
+                     percent(lane->busiest), other_processors(live), most_run(live)));
   else if (load_is_met(live))
     set(live, LIVE_MET, "This load does not bring the server to its limit.",
         arena_printf(arena,

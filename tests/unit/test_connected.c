@@ -27,7 +27,8 @@ static _Noreturn void be_other(const struct sockaddr_in *to, int tells) {
   int door = listening(&own), one = socket(AF_INET, SOCK_STREAM, 0), two = socket(AF_INET, SOCK_STREAM, 0);
   bool good = connect(one, (const struct sockaddr *)to, sizeof *to) == 0 && connect(two, (const struct sockaddr *)to, sizeof *to) == 0 &&
               write(tells, &own, sizeof own) == (ssize_t)sizeof own && accept(door, NULL, NULL) >= 0 && write(tells, "x", 1) == 1;
-  while (good) (void)pause();
+  while (good && pause() == -1)
+    ;
   _exit(1);
 }
 

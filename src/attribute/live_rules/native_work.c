@@ -20,6 +20,7 @@ static double all_of(const struct live *live, const struct code_work *work) {
 /* An event loop that does such work itself keeps all else from going on meanwhile, also where its pool does the same. */
 static bool is_purpose(const struct live *live, const struct live_native *n) {
   const struct live_lane *lane = &live->at.lanes[n->lane];
+  if (n->asker[0] != 0) return false; /* somebody of the program's own wants it: that is a place to look at */
   return all_of(live, n->work) >= WHOLE * live->at.running && !(lane->main && lane->busiest >= LIVE_FULL && live->at.n_lanes > 1);
 }
 
