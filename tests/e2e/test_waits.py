@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
   }
 }
 """
-METHOD = """{warm_up: 200ms, counted: 1500ms, sessions: 2, attribution_sessions: 2, drain: 10s, steady: reported,
+METHOD = """{warm_up: 200ms, counted: %s, sessions: 2, attribution_sessions: 1, drain: 10s, steady: reported,
   instrument_error_at_most: 1}"""
 FLAGS = {"plain": ["-O2", "-fomit-frame-pointer"], "debug": ["-O0", "-fno-omit-frame-pointer"]}
 
@@ -126,11 +126,12 @@ def serving(program, plant):
             process.kill()
 
 
-def measured(program, plant, folder, concurrency=2):
+def measured(program, plant, folder, concurrency=2, counted="1s"):
     path, out = folder / "c.yaml", folder / "c.lynx"
     workload = "{model: tiny, output_tokens: 2, stream: false, prompts: {count: 8, bytes: 64}}"
     with serving(program, plant) as port:
-        l.contract(path, port, workload=workload, regime=f"{{load: closed, concurrency: {concurrency}}}", method=METHOD)
+        regime = f"{{load: closed, concurrency: {concurrency}}}"
+        l.contract(path, port, workload=workload, regime=regime, method=METHOD % counted)
         r = l.lynx("run", path, "--out", out, "--quiet")
     assert r.returncode == 0, r.stderr
     return out
@@ -154,7 +155,7 @@ def functions(frames):
 @pytest.mark.parametrize("build", FLAGS)
 def test_a_sleep_is_named_by_its_function(programs, tmp_path, build):
     """Outward to who called it, whether the code keeps a frame pointer or not."""
-    out = measured(programs / build, "sleep", tmp_path)
+    out = measured(programs / build, "sleep", tmp_path, counted="2500ms")
     found = findings(out)["sleeping"]
     assert "pause_between_steps" in found["named"] + found["evidence"], found
     slept = [functions(frames) for _, frames in rows(out) if "pause_between_steps" in frames]
