@@ -282,7 +282,8 @@ enum lynx_status capture_import(const char *text, size_t length, struct fact_lis
     if (mlperf && ret->n_items == 0) return lynx_fail(error, LYNX_INPUT, "a system description that describes nothing");
     return mlperf ? LYNX_OK : capture_read(text, length, ret, error);
   }
-  if (length > blank && text[blank] == '<') {
+  bool xml = length > blank && text[blank] == '<' && (!environment || memmem(text, length, "nvidia_smi_log", 14) != NULL);
+  if (xml) { /* what is pasted into an issue begins with <details> as well */
     enum lynx_status status = nvidia_smi_import(text, length, ret, error);
     fact_sort(ret);
     return status;

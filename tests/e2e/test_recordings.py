@@ -235,6 +235,15 @@ def test_links_and_variables_of_collect_env(d):
     check("hf_abc" not in lynx("diff", f"{d}/a.txt", f"{d}/b.txt", "--json").stdout, "no secret")
 
 
+def test_collect_env_as_it_is_pasted_into_an_issue(d):
+    write(f"{d}/a.txt", f"<details>\n<summary>environment</summary>\n\n```text\n{ENVIRONMENT}```\n\n</details>\n")
+    write(f"{d}/b.txt", ENVIRONMENT.replace("ENABLE=0", "ENABLE=1"))
+    check_equal([k[0] for k in differences(f"{d}/a.txt", f"{d}/b.txt")[0]], ["environment.NCCL_CUMEM_ENABLE"], "pasted")
+    write(f"{d}/x.txt", "<details>\n<summary>nothing</summary>\n</details>\n")
+    r = lynx("diff", f"{d}/x.txt", f"{d}/b.txt")
+    check_equal(r.returncode, 2, r.stdout)
+
+
 def test_nothing_in_common_is_no_comparison(d):
     write(f"{d}/a.txt", "Collecting environment information...\nPyTorch version: 2.7.0\n")
     write(f"{d}/b.txt", "PyTorch version:\nGCC version: 12.2\n")
