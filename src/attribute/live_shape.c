@@ -315,8 +315,8 @@ const char *live_roofline_text(const struct live *live, struct arena *arena) {
 }
 
 void live_name_place(const struct live_place *place, struct finding *ret) {
-  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.60s)%s%.80s", place->what, place->where, place->caller[0] != 0 ? ", for " : "",
-                 place->caller);
+  (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.60s)%s%.80s", place->what, place->where,
+                 place->caller[0] != 0 ? ", called by " : "", place->caller);
 }
 
 void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret) {

@@ -288,7 +288,7 @@ const char *live_part_where(struct arena *arena, const struct live_part *part);
 /* A linker's name as a person says it: "_ZN2at6native8gelu_cpuE" is at::native::gelu_cpu. */
 const char *live_symbol_text(struct arena *arena, const char *symbol);
 
-/* "nap (server), for pause_between_steps"; there must be one (n > 0). */
+/* "nap (server), called by pause_between_steps"; there must be one (n > 0). */
 void live_name_place(const struct live_place *place, struct finding *ret);
 /* Names in the finding what that lane waits in: the Python function that it waits in most, else the native one of such waits. */
 void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret);

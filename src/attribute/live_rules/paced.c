@@ -56,7 +56,7 @@ static bool by_peer(const struct live *live, double pace_ns, struct finding *ret
   (void)snprintf(ret->process, sizeof ret->process, "%s", best->program);
   live_name_place(at, ret);
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "the threads of %.40s wait in %.100s for the other end of a connection, in %.0f %% of the looks at such waits%s",
+                 "the threads of %.40s wait for the other end of a connection, most in %.160s, by %.0f %% of the looks at such waits%s",
                  best->program, ret->named, 100 * at->share,
                  delayed ? "; 40 ms and a little is what Linux's delayed acknowledgement takes where small writes follow one another "
                            "(Nagle's algorithm, TCP_NODELAY not set)"
