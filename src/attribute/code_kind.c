@@ -223,7 +223,7 @@ static const struct code_work works[] = {
 const struct code_work *code_work_of(const char *function) {
   char lower[256];
   size_t n = 0;
-  for (; function[n] != 0 && n < sizeof lower - 1; n++) lower[n] = (char)tolower((unsigned char)function[n]);
+  for (; n < sizeof lower - 1 && function[n] != 0; n++) lower[n] = (char)tolower((unsigned char)function[n]);
   lower[n] = 0;
   for (size_t i = 0; i < LYNX_COUNT(words); i++)
     if (strstr(lower, words[i].part) != NULL) return &works[words[i].work];
