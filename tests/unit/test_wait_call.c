@@ -24,11 +24,12 @@ struct waiter {
 
 static void *wait_once(void *context) {
   struct waiter *w = context;
-  struct epoll_event event;
+  struct epoll_event event = {.events = EPOLLIN};
   char byte;
   int set = epoll_create1(EPOLL_CLOEXEC);
+  (void)epoll_ctl(set, EPOLL_CTL_ADD, w->fd, &event);
   atomic_store(&w->thread, syscall(SYS_gettid));
-  if (w->polls) (void)epoll_wait(set, &event, 1, 20000); /* woken by its end */
+  if (w->polls) (void)epoll_wait(set, &event, 1, 20000);
   else (void)!read(w->fd, &byte, 1);
   (void)close(set);
   return NULL;
@@ -66,15 +67,19 @@ static void check_read(void) {
 }
 
 static void check_poll(void) {
+  int ends[2];
   struct wait_call call;
   pthread_t thread;
-  struct waiter w = {.polls = true};
+  CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  struct waiter w = {.fd = ends[0], .polls = true};
   CHECK_INT(pthread_create(&thread, NULL, wait_once, &w), 0);
   CHECK(waits(&w, &call));
   CHECK_INT(wait_kind_of_call(call.number), WAIT_NETWORK);
   CHECK_INT(wait_call_poll_ms(&call), 20000);
-  (void)pthread_cancel(thread);
+  CHECK_INT(write(ends[1], "x", 1), 1);
   (void)pthread_join(thread, NULL);
+  (void)close(ends[0]);
+  (void)close(ends[1]);
   CHECK(!wait_call_read(&here, getpid(), atomic_load(&w.thread), &call)); /* it is gone */
 }
 
