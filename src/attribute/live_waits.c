@@ -240,7 +240,8 @@ void live_waits_add_running(struct live_waits *w, size_t lane, char *frames, int
   if (known == NULL && of_runtime != NULL) known = of_runtime, place.work = runtime_work;
   if (known == NULL) return;
   const struct frame *asker = NULL;
-  for (const struct frame *f = known; f < s.frames + s.n && asker == NULL && (f < s.frames + made || is_script(&s.frames[made])); f++)
+  size_t end = made < s.n && s.frames[made].function[0] == 0 ? made : s.n; /* code without a name may be anybody's */
+  for (const struct frame *f = known; f < s.frames + end && asker == NULL; f++)
     if (is_own(f) && code_work_of(f->function) == NULL) asker = f;
   place.function = asker != NULL ? asker->function : "";
   place.module = asker != NULL ? asker->module : "";
@@ -250,9 +251,16 @@ void live_waits_add_running(struct live_waits *w, size_t lane, char *frames, int
 
 /* --- what it comes to --- */
 
+/* Of a script "server.js:9:19", which its engine wrote behind the name. */
+static const char *file_of(struct live *live, const struct place *p) {
+  const struct frame frame = {p->function, p->module};
+  const char *blank = is_script(&frame) ? strrchr(p->function, ' ') : NULL;
+  return blank != NULL ? live_module_file(live_words(&live->arena, blank + 1)) : live_module_file(p->module);
+}
+
 static struct live_place place_of(struct live *live, const struct place *p, int64_t all) {
   return (struct live_place){.what = p->function[0] != 0 ? live_symbol_text(&live->arena, p->function) : "",
-                             .where = live_module_file(p->module),
+                             .where = file_of(live, p),
                              .caller = p->found != FOUND_WORK && p->inside[0] != 0 ? live_symbol_text(&live->arena, p->inside) : "",
                              .share = all > 0 ? (double)p->n / (double)all : 0,
                              .n = p->n};

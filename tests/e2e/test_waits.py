@@ -185,6 +185,27 @@ def test_work_beside_the_model_is_named_with_who_wants_it(programs, tmp_path):
     assert 0.4 < found["share"] < 0.95, found
 
 
+SCRIPT = "uv_run (/usr/bin/node);Builtins_RunMicrotasks (/usr/bin/node);{}kdf_pbkdf2_derive (/usr/bin/node)"
+NAMED = "JS:^complete /srv/app.js:25:4 ([anonymous]);JS:*signToken /srv/app.js:9:9 ([anonymous]);"
+NAMED += "JS:*pbkdf2Sync node:internal/crypto/pbkdf2:62:20 ([anonymous]);"
+
+
+@pytest.mark.parametrize("made, named", [(NAMED, "signToken"), ("? ([anonymous]);", None)])
+def test_work_of_a_script_is_named_where_its_engine_names_it(slept, tmp_path, made, named):
+    """Node.js with --perf-basic-prof: the function of the file, not the one of Node's own; else nobody."""
+    rows = (SCRIPT.format(made), "app_other (/usr/bin/app)")
+    put = (
+        "INSERT INTO stack SELECT DISTINCT a.session, 'calls', a.process, a.thread, '{}', 40 FROM activity a"
+        " JOIN session s ON s.id = a.session WHERE s.purpose = 'attribute' AND a.thread > 0"
+    )
+    sql = [put.format(frames) for frames in rows]
+    attributed = "UPDATE activity SET running_ns = span_ns * 6 / 10, ready_ns = 0, system_ns = 0"
+    l.forge(slept, tmp_path / "f.lynx", "DELETE FROM stack", attributed, *sql)
+    found = findings(tmp_path / "f.lynx")["native_work"]
+    assert "passwords" in found["evidence"], found
+    assert found.get("named", "").startswith(named or "") and bool(found.get("named")) == bool(named), found
+
+
 FORGED = [
     "UPDATE OR IGNORE stack SET frames = replace(frames, char(59), '') WHERE source = 'waits'",
     "UPDATE OR IGNORE stack SET frames = '<script>' || char(27) || ')(:' || char(59) || frames WHERE source = 'waits'",
