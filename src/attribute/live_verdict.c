@@ -118,7 +118,8 @@ static const char *most_run(struct live *live) {
       bool named = p->kind == LIVE_PROGRAM && p->inside[0] != 0;
       if (named && (most == NULL || p->share * p->inside_share > most->share * most->inside_share)) most = p;
     }
-  double share = most != NULL && live->at.running > 0 ? most->share * most->inside_share / live->at.running : 0;
+  if (most == NULL || !(live->at.running > 0)) return "";
+  double share = most->share * most->inside_share / live->at.running;
   return share >= RUNS_MOST ? arena_printf(&live->arena, "; %.0f %% of its running time in %.80s", percent(share), most->inside) : "";
 }
 
