@@ -197,7 +197,7 @@ def test_more_work_per_token_is_told(plain, tmp_path):
         own = own.replace("load: climb ", "load: closed ").replace("concurrency: 4 ", f"concurrency: {in_flight} ")
         (tmp_path / "again.yaml").write_text(own)
         r = l.lynx("run", tmp_path / "again.yaml", "--out", out, "--quiet")
-        assert r.returncode in (0, 4), r.stderr
+        assert r.returncode in (0, 3, 4), r.stderr  # 3: beside other work some session did not count
     r = l.lynx("attribute", out, "--against", plain[1], "--json")
     said = json.loads(r.stdout)
     assert not said["abstained"], said["why"]
