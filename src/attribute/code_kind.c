@@ -58,6 +58,11 @@ bool code_is_language(const char *function) {
   return begins_with_one(function, begins, LYNX_COUNT(begins)) || is_rust_library(function) || strcmp(function, "worker") == 0;
 }
 
+bool code_is_script(const char *function) {
+  static const char *const begins[] = {"JS:", "LazyCompile:", "Function:", "InterpretedFunction:"};
+  return begins_with_one(function, begins, LYNX_COUNT(begins));
+}
+
 bool code_parks(const char *function) {
   static const char *const parks[] = {"runtime.stopm",
                                       "runtime.findRunnable",

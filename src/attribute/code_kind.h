@@ -10,6 +10,8 @@
 
 /* Of the language's own library or runtime: Go's packages, Rust's std, core and alloc, C++'s std, V8 and Node, libuv, tokio. */
 bool code_is_language(const char *function);
+/* A function that V8 made, where it was told to name them: "JS:*signToken /srv/server.js:12:3" (or "LazyCompile:", "Function:"). */
+bool code_is_script(const char *function);
 /* A thread that waits below it has nothing to do. */
 bool code_parks(const char *function);
 /* Where Go's runtime puts a goroutine that cannot go on. */

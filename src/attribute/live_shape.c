@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attribute/code_kind.h"
 #include "base/number.h"
 #include "result/climb.h"
 
@@ -267,8 +268,7 @@ static const char *script_text(struct arena *arena, const char *symbol) {
 
 const char *live_symbol_text(struct arena *arena, const char *symbol) {
   const char *at = symbol;
-  if (strncmp(at, "JS:", 3) == 0 || strncmp(at, "LazyCompile:", 12) == 0 || strncmp(at, "Function:", 9) == 0)
-    return script_text(arena, symbol);
+  if (code_is_script(symbol)) return script_text(arena, symbol);
   const char *text = "";
   if (strncmp(at, "_R", 2) == 0) return rust_text(arena, symbol);
   if (strncmp(at, "_Z", 2) != 0) return go_text(arena, symbol);

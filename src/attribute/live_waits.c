@@ -64,12 +64,8 @@ static bool cut_stack(char *frames, struct stack *ret) {
   return true;
 }
 
-/* A function that V8 made, where it was told to name them: "JS:*signToken /srv/server.js:12:3" (or "LazyCompile:", "Function:"). */
 static bool is_script(const struct frame *f) {
-  static const char *const begins[] = {"JS:", "LazyCompile:", "Function:", "InterpretedFunction:"};
-  bool named = false;
-  for (size_t i = 0; i < LYNX_COUNT(begins); i++) named = named || strncmp(f->function, begins[i], strlen(begins[i])) == 0;
-  return named && strcmp(f->module, "[anonymous]") == 0 && strstr(f->function, " node:") == NULL;
+  return code_is_script(f->function) && strcmp(f->module, "[anonymous]") == 0 && strstr(f->function, " node:") == NULL;
 }
 
 /* The program's own, or of a library that is no plumbing. */
@@ -100,14 +96,12 @@ static void count(struct live_waits *w, const struct place *place, int64_t n) {
 
 /* "timer", "poll 20 ms": of what the innermost frame says; false: another word. */
 static bool kind_of(const char *doing, enum wait_kind *ret_kind, int64_t *ret_ms) {
-  static const char *const texts[WAIT_COUNT] = {[WAIT_TIMER] = "timer", [WAIT_LOCK] = "lock",   [WAIT_NETWORK] = "network",
-                                                [WAIT_DISK] = "disk",   [WAIT_OTHER] = "other", [WAIT_UNKNOWN] = "unknown"};
   *ret_ms = 0;
   *ret_kind = WAIT_NETWORK;
   if (strncmp(doing, "poll ", 5) == 0) return number_int64(doing + 5, strspn(doing + 5, "0123456789"), ret_ms);
   for (int i = 0; i < WAIT_COUNT; i++) {
     *ret_kind = (enum wait_kind)i;
-    if (strcmp(doing, texts[i]) == 0) return true;
+    if (strcmp(doing, wait_kind_text((enum wait_kind)i)) == 0) return true;
   }
   return false;
 }

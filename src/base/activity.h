@@ -16,6 +16,8 @@ enum wait_kind {
   WAIT_COUNT
 };
 
+const char *wait_kind_text(enum wait_kind kind); /* "timer", "lock", "network", "disk", "other", "unknown" */
+
 struct thread_activity {
   int64_t process, thread;
   int64_t at_ns, span_ns;        /* the stretch's end and length */

@@ -55,12 +55,12 @@ enum wait_kind wait_kind_of_file(const struct root *root, int64_t process, long 
 }
 
 bool wait_call_read(const struct root *root, int64_t process, int64_t thread, struct wait_call *ret) {
-  char path[128], line[256];
+  char path[128];
   unsigned long long words[8];
   (void)snprintf(path, sizeof path, "/proc/%lld/task/%lld/syscall", (long long)process, (long long)thread);
-  if (!root_read_line(root, path, line, sizeof line)) return false;
   *ret = (struct wait_call){.number = -1};
-  int n = sscanf(line, "%ld 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx", &ret->number, &words[0], &words[1], &words[2],
+  if (!root_read_line(root, path, ret->line, sizeof ret->line)) return false;
+  int n = sscanf(ret->line, "%ld 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx", &ret->number, &words[0], &words[1], &words[2],
                  &words[3], &words[4], &words[5], &words[6], &words[7]);
   ret->waits = n == 9 && ret->number >= 0;
   if (!ret->waits) return true;
@@ -76,10 +76,4 @@ int64_t wait_call_poll_ms(const struct wait_call *call) {
   if (call->number == SYS_poll) return (int32_t)call->arguments[2];
 #endif
   return call->number == SYS_epoll_pwait ? (int32_t)call->arguments[3] : -1;
-}
-
-const char *wait_kind_text(enum wait_kind kind) {
-  static const char *const texts[WAIT_COUNT] = {[WAIT_TIMER] = "timer", [WAIT_LOCK] = "lock",   [WAIT_NETWORK] = "network",
-                                                [WAIT_DISK] = "disk",   [WAIT_OTHER] = "other", [WAIT_UNKNOWN] = "unknown"};
-  return texts[kind];
 }

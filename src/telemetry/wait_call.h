@@ -10,13 +10,13 @@
 struct wait_call {
   bool waits; /* false: it runs, or waits in no call */
   long number;
+  char line[256];                                  /* as the kernel wrote it */
   unsigned long long arguments[6], stack, address; /* its stack pointer; the instruction behind the call */
 };
 
 /* Of the call's number; of the kernel's function that it sleeps in. */
 enum wait_kind wait_kind_of_call(long number);
 enum wait_kind wait_kind_of_place(const char *place);
-const char *wait_kind_text(enum wait_kind kind); /* "timer", "lock", "network", "disk", "other", "unknown" */
 
 /* Of a call that reads or writes by a descriptor: by what that is, a socket, a pipe or a file; WAIT_OTHER: not known. */
 enum wait_kind wait_kind_of_file(const struct root *root, int64_t process, long number, unsigned long long descriptor);

@@ -7,7 +7,7 @@
  *          a timer that is due "poll 20 ms ([kernel])", of a goroutine (goroutines.h) "goroutine ([kernel])"
  * Frames   registers that are kept through the call are not known. The frame pointer is taken from the first pair on the stack that
  *          looks like one: a place further up, and an address of code behind it
- * Cost     some 50 us of a thread and look; where that comes to BUDGET of a processor, looks become rarer. Nothing is stopped
+ * Cost     its own processor time: where that comes to BUDGET of a processor, looks become rarer. Nothing is stopped
  * Rights   those of a debugger
  * Limits   x86-64: elsewhere a function that returns by a register would be lost. LOOKS_MAX threads at a look, in turn */
 #include <pthread.h>
@@ -93,10 +93,8 @@ static uint64_t frame_of(struct waiting *w, int64_t process, const struct stack_
 }
 
 /* A deadline in a futex at which it ends again and again is a timer. */
-static bool is_sleep(struct waiting *w, const struct looked_thread *t) {
-  char path[128], line[256];
-  (void)snprintf(path, sizeof path, "/proc/%lld/task/%lld/syscall", (long long)t->process, (long long)t->thread);
-  double left_ns = root_read_line(w->root, path, line, sizeof line) ? timed_wait_left_ns(t->process, line) : -1;
+static bool is_sleep(struct waiting *w, const struct looked_thread *t, const struct wait_call *call) {
+  double left_ns = timed_wait_left_ns(t->process, call->line);
   if (!(left_ns >= 0)) return false;
   size_t i = 0;
   while (i < w->n_timed && w->timed[i].thread != t->thread) i++;
@@ -115,7 +113,7 @@ static const char *doing_text(struct waiting *w, const struct looked_thread *t, 
     (void)snprintf(path, sizeof path, "/proc/%lld/task/%lld/wchan", (long long)t->process, (long long)t->thread);
     if (root_read_line(w->root, path, line, sizeof line)) kind = wait_kind_of_place(line);
   }
-  if (kind == WAIT_LOCK && is_sleep(w, t)) kind = WAIT_TIMER;
+  if (kind == WAIT_LOCK && is_sleep(w, t, call)) kind = WAIT_TIMER;
   return ms > 0 && ms <= POLL_MOST_MS ? arena_printf(&w->words, "poll %lld ms", (long long)ms) : wait_kind_text(kind);
 }
 
