@@ -1,5 +1,6 @@
 """Perturbed runs: what slows is measured, what was perturbed comes back; no claim comes of it."""
 
+import contextlib
 import json
 import math
 import os
@@ -59,16 +60,41 @@ def sensitivities(bundle):
     return json.loads(r.stdout)
 
 
+# An answer is 15 ms of the processor's time, by the thread's own clock: a processor that is slow after a stop, or cold, or slow
+# today changes nothing of what a slower server answers. (A model's arithmetic costs more after each stop, on some machines by a half.)
+SPINS = """
+        end = time.thread_time() + 0.015
+        while time.thread_time() < end: pass
+"""
+
+
+@contextlib.contextmanager
+def spinning(folder):
+    port = l.free_port()
+    (folder / "spins.py").write_text(l.answering(SPINS))
+    server = subprocess.Popen([sys.executable, folder / "spins.py", str(port)])
+    try:
+        l.wait_for_port(port)
+        yield port
+    finally:
+        server.kill()
+        server.wait()
+
+
 @pytest.fixture(scope="module")
 def perturbed(tmp_path_factory):
     """One perturbed run that several cases look at."""
     folder = tmp_path_factory.mktemp("perturbed")
     only = ("--only", "processor,affinity,quota", "--quiet")
+    load = {
+        "workload": "{model: tiny, output_tokens: 4, prompts: {count: 4, bytes: 16}, stream: false}",
+        "regime": "{load: closed, concurrency: 1}",
+    }
 
     def run(k):
         out = folder / f"p{k}.lynx"
-        with l.reference("--shape", "tiny") as port:
-            r = l.lynx("perturb", contract(folder, port), "--for", "32s", *only, "--out", out)
+        with spinning(folder) as port:
+            r = l.lynx("perturb", contract(folder, port, **load), "--for", "32s", *only, "--out", out)
         assert r.returncode in (0, 3), r.stderr
         return r, out, folder
 
@@ -93,9 +119,7 @@ def test_what_was_given_is_measured(perturbed):
 def test_a_slower_server_answers_less(perturbed):
     said = sensitivities(perturbed[1])
     [processor] = [s for s in said["sensitivities"] if s["perturber"] == "processor"]
-    machine.holds(
-        processor["throughput"], 1, within=0.2, widest=1.0
-    )  # it computes on one thread, and nothing else takes time
+    machine.holds(processor["throughput"], 1, within=0.1, widest=0.4)
     assert processor["throughput"]["low"] > 0.3 and processor["levels"][-1]["ln_throughput"]["high"] < 0, processor
 
 
