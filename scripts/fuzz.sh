@@ -43,7 +43,7 @@ build samples $base src/measure/host_samples.c $common
 build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 history="$(ls src/history/*.c src/history/readers/*.c) $meson_lists/history/series_readers_list.c"
-report="$(ls src/report/*.c) $meson_lists/report/report_style.c"
+report="$(ls src/report/*.c src/decide/*.c) $meson_lists/report/report_style.c"
 prompts="src/measure/inputs.c src/measure/image.c src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c"
 verify="$(ls src/verify/*.c) $prompts"
 build audit -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf

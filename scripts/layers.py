@@ -7,21 +7,22 @@ import re
 import subprocess
 import sys
 
-ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "experiment", "verify", "history", "report", "library", "board", "page", "serve", "cli"]
+ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "experiment", "decide", "verify", "history", "report", "library", "board", "page", "serve", "cli"]
 ALLOWED = {  # what may be used besides base
     "stats": set(), "ledger": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
     "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
     "attribute": {"stats", "record", "contract", "trace", "executor", "result"},
     "experiment": {"stats", "record", "telemetry", "contract", "executor", "result", "measure"},
+    "decide": {"stats", "experiment"},
     "serve": {"ledger"},
     "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result", "measure"},
     "history": {"stats", "record", "contract", "executor", "result"},
-    "report": {"stats", "verify", "history", "ledger", "record", "contract", "executor", "load", "result", "attribute", "experiment"},
+    "report": {"stats", "verify", "history", "ledger", "record", "contract", "executor", "load", "result", "attribute", "experiment", "decide"},
     "library": {"record", "contract", "executor", "result", "measure", "verify", "report"},
     "board": {"stats", "record", "contract", "executor", "result", "ledger", "history", "report"},
     "page": {"stats", "contract", "executor", "result", "ledger", "history", "report", "board"},
-    "cli": {"stats", "ledger", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "experiment", "report", "verify", "history", "board", "page", "serve"},
+    "cli": {"stats", "ledger", "record", "telemetry", "contract", "executor", "load", "drivers", "result", "measure", "trace", "attribute", "experiment", "decide", "report", "verify", "history", "board", "page", "serve"},
     "base": set(),
 }
 problems = []

@@ -41,6 +41,8 @@ struct reading {
   size_t n_sessions, sessions_room;
   int64_t group;
   bool open_load;
+  double rate_per_s;
+  int64_t in_flight;
 };
 
 const char *response_text(enum response response) {
@@ -129,6 +131,8 @@ static enum lynx_status keep_session(void *context, const struct bundle_session 
   struct reading *r = context;
   if (s->purpose != PURPOSE_PERTURB) return LYNX_OK;
   r->open_load = r->open_load || s->rate_per_s > 0;
+  r->rate_per_s = s->rate_per_s;
+  r->in_flight = s->concurrency;
   r->sessions = xroom(r->sessions, r->n_sessions, &r->sessions_room, sizeof *r->sessions);
   r->sessions[r->n_sessions++] = s->id;
   return LYNX_OK;
@@ -442,6 +446,8 @@ static void compute(struct reading *r, double confidence, struct sensitivities *
   describe(r, ret);
   add_up(r, ret, confidence);
   ret->open_load = r->open_load;
+  ret->rate_per_s = r->rate_per_s;
+  ret->in_flight = r->in_flight;
   if (ret->too_few) forget_intervals(ret);
 }
 

@@ -46,6 +46,8 @@ struct sensitivities {
   double block_s, throughput;         /* of the undisturbed blocks: tokens (or answers) each second */
   double spread;                      /* of ln throughput of undisturbed blocks: standard deviation */
   bool tokens, open_load;             /* open: what is sent does not depend on what is answered, so that latencies answer */
+  double rate_per_s;                  /* of an open load; else 0 */
+  int64_t in_flight;                  /* the most at once */
   double answers;                     /* of an undisturbed block: events with tokens, or whole answers */
   bool too_few;                       /* fewer than 8: no interval is given */
   struct slope sum;                   /* of processes one by one, throughput; n 0: fewer than two */

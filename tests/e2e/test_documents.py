@@ -17,7 +17,7 @@ import lynx as l
 from pasted import DONE, SHORTER, blocks, environment_of, lines, make_tree, ran
 
 # The pages whose commands run here, in an order in which what one makes is there for the next.
-PAGES = ["executor", "attribution", "experiments", "ledger", "iterations", "page", "history"]
+PAGES = ["executor", "attribution", "experiments", "ledger", "iterations", "page", "history", "decide"]
 # Run by other tests, which name them so: a build, a machine or minutes are needed.
 CONFIRMED = "tests/e2e/test_perturb.py"
 ELSEWHERE = [
@@ -168,7 +168,7 @@ def adapted(place, line):
         (r"onnxruntime_profile.json", "tests/recorded/profiles/alexnet.json.gz"),
         (r"(start|done|--finding) 12", lambda m: f"{m[1]} {place.json_of('iterate')[0]['finding']}"),
         (r"--for 30min", "--for 10s --session 1s"),
-        (r"^(build/lynxbench (perturb d.lynx|bisect before.yaml after.yaml))$", r"\1 --for 10s"),
+        (r"^(build/lynxbench (perturb (d.lynx|\S+ --out p.lynx)|bisect before.yaml after.yaml))$", r"\1 --for 10s"),
         (r"^(build/lynxbench experiment before.yaml after.yaml)$", r"\1 --for 10s --session 1s"),
         (r"--runs 16", "--runs 4 --session 1s"),
         (r"--address 10.0.0.5", "--address 127.0.0.1"),

@@ -60,8 +60,8 @@ def sensitivities(bundle):
     return json.loads(r.stdout)
 
 
-# An answer is 15 ms of the processor's time, by the thread's own clock: a processor that is slow, today or after each stop,
-# changes nothing of what a slower server answers. (A model's arithmetic costs more after a stop, on some machines a half.)
+# An answer is 15 ms of the processor's time, by the thread's own clock: a processor that is slow, today or after
+# each stop, changes nothing of what is answered. (A model's arithmetic costs more after a stop, on some machines.)
 SPINS = """
         end = time.thread_time() + 0.015
         while time.thread_time() < end: pass

@@ -1,0 +1,188 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "cli/bundle_file.h"
+#include "cli/command.h"
+#include "cli/confine.h"
+#include "report/upgrade_report.h"
+
+enum { FLAG_UPGRADE, FLAG_FROM, FLAG_TO, FLAG_MARGIN, FLAG_PRICE_RATIO, FLAG_DEVICES, FLAG_JSON };
+enum { PAGE_MAX = 4 << 20 };
+#define MARGIN_USUAL 0.1
+#define WANTED_MOST 1000
+
+static const struct option_spec options[] = {
+    [FLAG_UPGRADE] = {"upgrade", "LIST",
+                      "what gets faster, as 'memory.bandwidth x1.43, memory.capacity 141GB': of memory.bandwidth, memory.capacity, "
+                      "arithmetic.TYPE, gpu, host.clock, host.cores, link.host, link.peer, wire, disk, power.cap"},
+    [FLAG_FROM] = {"from", "DEVICE", "with --to, in place of --upgrade: the device that is there, of the table of --devices"},
+    [FLAG_TO] = {"to", "DEVICE", "the device that would be bought"},
+    [FLAG_MARGIN] = {"margin", "SHARE", "the gain from which it pays: 0.1 or 10% (default: 10%)"},
+    [FLAG_PRICE_RATIO] = {"price-ratio", "NUMBER", "in place of --margin: its price per hour, divided by today's"},
+    [FLAG_DEVICES] = {"devices", NULL, "the table of devices, with the source of each row"},
+    [FLAG_JSON] = {"json", NULL, "JSON"}};
+
+static int wrong(const char *option, const char *found, const char *accepted) {
+  complain("lynxbench decide: --%s: found '%s'; accepted: %s\n", option, found, accepted);
+  return EXIT_WRONG_INPUT;
+}
+
+static int show_devices(bool json) {
+  struct buffer out;
+  buffer_init(&out, PAGE_MAX);
+  out.shown = true;
+  bool good;
+  if (json) {
+    struct json_writer writer;
+    json_begin(&writer, &out);
+    json_open_object(&writer);
+    device_table_json(&writer);
+    json_close(&writer);
+    good = buffer_text(&out, "\n");
+  } else good = device_table_text(&out);
+  good = write_buffer(NULL, &out) && good;
+  buffer_release(&out);
+  return good ? EXIT_HOLDS : EXIT_CONDITIONS;
+}
+
+/* "10%" or "0.1" */
+static bool read_share(const char *text, double *ret) {
+  size_t length = strlen(text);
+  bool percent = length > 0 && text[length - 1] == '%';
+  if (!number_double(text, length - percent, ret)) return false;
+  if (percent) *ret /= 100;
+  return *ret > 0 && *ret < WANTED_MOST;
+}
+
+static int read_wanted(const struct arguments *a, double *ret) {
+  const char *margin = a->option[FLAG_MARGIN], *ratio = a->option[FLAG_PRICE_RATIO];
+  double share = MARGIN_USUAL;
+  if (margin != NULL && ratio != NULL) return wrong("margin", "--price-ratio beside it", "one of them");
+  if (ratio != NULL && !(number_double(ratio, strlen(ratio), ret) && *ret > 1 && *ret < WANTED_MOST))
+    return wrong("price-ratio", ratio, "a number above 1, as 1.28; what costs no more pays from any gain: --margin says which is worth it");
+  if (margin != NULL && !read_share(margin, &share)) return wrong("margin", margin, "a share above 0, as 0.1 or 10%");
+  if (ratio == NULL) *ret = 1 + share;
+  return EXIT_HOLDS;
+}
+
+static int read_device(const struct arguments *a, int flag, const struct device **ret) {
+  const char *name = a->option[flag];
+  *ret = name != NULL ? device_find(name) : NULL;
+  if (*ret != NULL) return EXIT_HOLDS;
+  complain("lynxbench decide: --%s: found %s%s%s; accepted: a device of the table\nnext: lynxbench decide --devices\n", options[flag].name,
+           name != NULL ? "'" : "", name != NULL ? name : "nothing", name != NULL ? "'" : "");
+  return EXIT_WRONG_INPUT;
+}
+
+static int read_upgrade(const struct arguments *a, struct upgrade *ret, struct upgrade_question *q) {
+  char why[800];
+  const char *list = a->option[FLAG_UPGRADE];
+  bool devices_named = a->option[FLAG_FROM] != NULL || a->option[FLAG_TO] != NULL;
+  if (list != NULL && devices_named) return wrong("upgrade", "--from or --to beside it", "a list, or two devices");
+  if (list == NULL && !devices_named) return wrong("upgrade", "nothing", "a list, as 'memory.bandwidth x1.43', or --from and --to");
+  if (list != NULL && !upgrade_parse(list, ret, why, sizeof why)) {
+    complain("lynxbench decide: --upgrade: %s\n", why);
+    return EXIT_WRONG_INPUT;
+  }
+  if (list != NULL) return EXIT_HOLDS;
+  int code = read_device(a, FLAG_FROM, &q->from);
+  if (code == EXIT_HOLDS) code = read_device(a, FLAG_TO, &q->to);
+  if (code != EXIT_HOLDS) return code;
+  if (q->from == q->to) return wrong("to", a->option[FLAG_TO], "another device than --from");
+  device_upgrade(q->from, q->to, ret);
+  return EXIT_HOLDS;
+}
+
+static bool put_page(const struct upgrade_report *report, bool json, struct buffer *out) {
+  struct json_writer writer;
+  if (!json) return upgrade_report_text(report, color_wanted(stdout), out);
+  json_begin(&writer, out);
+  json_open_object(&writer);
+  upgrade_report_json(report, &writer);
+  json_close(&writer);
+  return buffer_text(out, "\n");
+}
+
+/* asked: the question, the run and how it was asked; what is found is added to a copy. */
+static int show_judgement(const struct upgrade_report *asked, struct bundle_file *file, bool json) {
+  struct lynx_error error = {0};
+  struct buffer out;
+  struct sensitivities *measured = xalloc(1, sizeof *measured);
+  const struct contract *contract = &file->result.contract;
+  int code = EXIT_HOLDS;
+  buffer_init(&out, PAGE_MAX);
+  if (sensitivities_read(file->bundle, contract, contract->method.confidence, measured, &error) != LYNX_OK) code = report_error(&error);
+  else {
+    struct upgrade_judgement judgement;
+    struct upgrade_report report = *asked;
+    upgrade_judge(report.question, measured, &judgement);
+    report.judgement = &judgement;
+    report.measured = measured;
+    bool good = put_page(&report, json, &out) && write_buffer(NULL, &out);
+    code = !good ? EXIT_CONDITIONS : judgement.decision == DECISION_DOES_NOT_HELP ? EXIT_DOES_NOT_HOLD : EXIT_INCONCLUSIVE;
+  }
+  buffer_release(&out);
+  free(measured);
+  return code;
+}
+
+/* The one type that the run executed; "": none, or several. */
+static const char *executed_type(const struct result *result) {
+  const char *type = result->n_precisions == 1 ? result->precisions[0].executed : NULL;
+  return type != NULL ? type : "";
+}
+
+static int run(const struct arguments *a) {
+  struct bundle_file file;
+  struct upgrade upgrade;
+  struct upgrade_question question = {.upgrade = &upgrade};
+  struct upgrade_report report = {.question = &question, .by_price = a->option[FLAG_PRICE_RATIO] != NULL};
+  bool json = a->option[FLAG_JSON] != NULL;
+  if (a->option[FLAG_DEVICES] != NULL) return show_devices(json);
+  if (a->n_positional == 0) {
+    complain("lynxbench decide: found nothing; accepted: the bundle of a perturbed run, or --devices\nnext: lynxbench perturb CONTRACT\n");
+    return EXIT_WRONG_INPUT;
+  }
+  int code = read_wanted(a, &question.wanted);
+  if (code == EXIT_HOLDS) code = read_upgrade(a, &upgrade, &question);
+  if (code != EXIT_HOLDS) return code;
+  const char *path = a->positional[0];
+  if (!bundle_file_open_possible(path, &file)) return EXIT_WRONG_INPUT;
+  question.accelerator = file.result.accelerator != NULL ? file.result.accelerator : "";
+  question.executed = executed_type(&file.result);
+  report.result = &file.result;
+  report.path = path;
+  if (file.result.perturbed) code = show_judgement(&report, &file, json);
+  else {
+    complain("lynxbench decide: %s: nothing was slowed in this run, so that it does not say what anything costs\n"
+             "next: lynxbench perturb %s, then this command with the bundle that it writes\n",
+             path, path);
+    code = EXIT_WRONG_INPUT;
+  }
+  bundle_file_close(&file);
+  return code;
+}
+
+static bool confines(const struct arguments *arguments, struct confinement *ret) {
+  (void)ret;
+  return arguments->n_positional > 0;
+}
+
+const struct command command_decide = {
+    .name = "decide",
+    .summary = "would an upgrade help? What it gains at most, by what was measured",
+    .usage = "PERTURBED-RUN | --devices",
+    .least = 0,
+    .most = 1,
+    .options = options,
+    .n_options = LYNX_COUNT(options),
+    .details =
+        "A data sheet says how much faster a part is; `perturb` measured how much the whole follows it. Together they bound what the\n"
+        "upgrade can gain. Where even that bound does not pay, it does not help: exit code 1. An elasticity is measured by slowing, so\n"
+        "that it refutes an upgrade and never promises one: else it cannot decide, and says because of what, and what to do next:\n"
+        "exit code 3. More memory, another architecture and another precision are never bounded: only a trial shows.",
+    .example = "build/lynxbench decide --devices",
+    .run = run,
+    .confines = confines};
