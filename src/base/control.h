@@ -1,5 +1,6 @@
 /* base/control.h: HTTP that is not measured (liveness, metrics, model lists, accuracy), by libcurl.
  * Errors   IO (refused, timed out, TLS: libcurl's words), LIMIT (a larger body than accepted); an HTTP status is no error
+ * Key      the bearer is starred in what comes back, in each of its writings (base/secret.h)
  * Memory   the body is a buffer that the caller initialised with its limit */
 #ifndef BASE_CONTROL_H
 #define BASE_CONTROL_H

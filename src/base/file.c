@@ -45,7 +45,9 @@ static int leave_with(int fd, int reason) {
 int file_open_to_read(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return -1;
+  struct stat info;
   if (!file_wait_for_first_byte(fd)) return leave_with(fd, ETIMEDOUT);
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) return fd; /* never waited for, but where the kernel makes it (/proc/kmsg) */
   return fcntl(fd, F_SETFL, 0) == 0 ? fd : leave_with(fd, errno);
 }
 

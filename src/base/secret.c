@@ -137,11 +137,15 @@ static void mask_writing(void *context, const char *text) {
   }
 }
 
-bool secret_mask_bytes(char *bytes, size_t length, const char *also) {
+bool secret_redact_bytes(char *bytes, size_t length, const char *secret) {
   struct masking masking = {bytes, length, false};
+  if (length > 0) secret_each_writing(secret, mask_writing, &masking);
+  return masking.any;
+}
+
+bool secret_mask_bytes(char *bytes, size_t length, const char *also) {
   size_t n = 0;
-  secret_each_writing(also, mask_writing, &masking);
-  bool any = masking.any;
+  bool any = secret_redact_bytes(bytes, length, also);
   char last = bytes[length];
   bytes[length] = 0;
   for (char *p = bytes; p < bytes + length; p += strlen(p) + 1) {

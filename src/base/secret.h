@@ -15,7 +15,9 @@ char *secret_mask(char *text);
 void secret_each_writing(const char *secret, void (*take)(void *context, const char *text), void *context);
 /* What was sent is starred in an answer, in each of its writings, and where it was cut at the end. NULL: there is none. */
 void secret_redact(char *text, const char *secret);
-/* The same in bytes that may hold any, with room for a 0 after them, and of `also` (NULL: none) wherever it is. True: there was one. */
+/* The same in bytes that need no end. True: there was one. */
+bool secret_redact_bytes(char *bytes, size_t length, const char *secret);
+/* Stars in place of every key, in bytes that may hold any, with room for a 0 after them, and of `also` (NULL: none) wherever it is. True: there was one. */
 bool secret_mask_bytes(char *bytes, size_t length, const char *also);
 /* In a file, where they lie: it keeps its length. What cannot be opened stays as it is. */
 void secret_mask_file(const char *path, const char *also);

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "cli/contract_run.h"
+#include "cli/own_contract.h"
 #include "cli/recording.h"
 #include "cli/quick_run.h"
 #include "cli/run_part.h"
@@ -188,6 +189,7 @@ static int run(const struct arguments *arguments) {
     }
   struct contract_file file;
   if (!contract_file_read(arguments->positional[0], &file)) return EXIT_WRONG_INPUT;
+  if (file.problems.n_errors == 0) own_contract_remember(&file.contract);
   return run_contract_file(arguments, arguments->positional[0], file, arguments->option[FLAG_OUT]);
 }
 

@@ -26,7 +26,8 @@ const char *ledger_file_address(const char *option) {
 bool ledger_file_is(const char *path) {
   char head[72] = "";
   struct stat info;
-  bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode); /* of a pipe nothing may be taken away */
+  /* Of a pipe nothing may be taken away, nor of what the kernel makes, which has no size (/proc/kmsg). */
+  bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
   FILE *file = is_file ? fopen(path, "re") : NULL;
   size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
   if (file != NULL) (void)fclose(file); /* it was read */

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "cli/consent.h"
 #include "cli/contract_run.h"
+#include "cli/own_contract.h"
 #include "cli/quick_run.h"
 #include "experiment/perturber_table.h"
 #include "experiment/slowed_code.h"
@@ -33,13 +34,17 @@ static bool is_the_runs(const struct perturbation *p) {
   return strcmp(digest, p->run.result.contract_digest) == 0;
 }
 
-/* NAME.yaml beside NAME.lynx, where it is the run's very contract: `diagnose` leaves both. */
+/* NAME.yaml beside NAME.lynx, where it is the run's very contract: `diagnose` leaves both. Both may have come from somebody else: it is taken
+ * where the user has run it before. */
 static bool take_beside(struct perturbation *p) {
   char path[4200];
   if (access(quick_run_contract(p->path, path, sizeof path), R_OK) != 0 || !contract_file_read(path, &p->file)) return false;
   bool same = p->file.problems.n_errors == 0 && is_the_runs(p);
   if (same && starts_programs(&p->file.contract)) {
     complain("%s is this run's contract, and starts programs: to use it as your own, --contract %s\n", path, path);
+    same = false;
+  } else if (same && !own_contract_is_known(&p->file.contract)) {
+    complain("%s is this run's contract, and was not run here before: to use it as your own, --contract %s\n", path, path);
     same = false;
   }
   if (same) complain("the contract: %s, which is this run's\n", path);

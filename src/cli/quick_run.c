@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "cli/first_contract.h"
 #include "cli/output.h"
+#include "cli/own_contract.h"
 #include "cli/server_look.h"
 #include "measure/profiling.h"
 
@@ -132,6 +133,7 @@ int quick_run_write(const struct quick_run *quick, const char *bundle, const cha
   else {
     tell_contract(quick, path, look.model, counted);
     contract_file_take(text, ret);
+    own_contract_remember(&ret->contract);
   }
   return code;
 }

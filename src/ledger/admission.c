@@ -50,6 +50,17 @@ static enum lynx_status check_kind(const struct statement *statement, struct lyn
   if (json_object_get(statement->predicate, "time") != NULL && !statement_time(statement, &time_s))
     return lynx_fail(error, LYNX_INPUT, "time: found '%.40s', accepted: a time of UTC as 2026-11-28T02:15:44Z",
                      time != NULL ? time : "no text");
+  /* Keys that are read, in another spelling: who reads the entry by eye would take them for what they are not. */
+  static const char *const read_keys[] = {"intent", "time"};
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)statement->predicate, key,
+                      value) for (size_t i = 0; i < LYNX_COUNT(read_keys);
+                                  i++) if (strcasecmp(key, read_keys[i]) == 0 &&
+                                           strcmp(key, read_keys[i]) !=
+                                               0) return lynx_fail(error, LYNX_INPUT,
+                                                                   "found the key '%.20s'; accepted: '%s', in these letters", key,
+                                                                   read_keys[i]);
   uint8_t intent[DIGEST_BYTES];
   const json_t *named = json_object_get(statement->predicate, "intent");
   if (named != NULL && strcmp(statement->kind, "bundle") == 0 && !statement_intent(statement, intent))

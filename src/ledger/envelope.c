@@ -229,8 +229,9 @@ bool statement_time(const struct statement *statement, int64_t *ret_s) {
   const char *text = json_get_text(statement->predicate, "time", ""), *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   char again[32];
   if (end == NULL || *end != 0 || strftime(again, sizeof again, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0 || strcmp(again, text) != 0) return false;
+  const int day = utc.tm_mday;
   *ret_s = (int64_t)timegm(&utc);
-  return true;
+  return utc.tm_mday == day; /* of a day that there is: the 30th of February becomes the 1st or 2nd of March */
 }
 
 bool statement_intent(const struct statement *statement, uint8_t ret[DIGEST_BYTES]) {

@@ -9,6 +9,7 @@ const char *agreement_text(enum agreement agreement) {
   switch (agreement) {
     case AGREEMENT_NOBODY: return "names no signatories";
     case AGREEMENT_MISSING: return "not agreed before the run";
+    case AGREEMENT_UNANSWERED: return "agreed before the run that its intent declares; the team of that intent has not entered this bundle";
     case AGREEMENT_BY_ORDER: return "agreed before the run, by the ledger's own order";
     case AGREEMENT_OF_ANOTHER: return "agreed for another bundle: this one names its intent";
     case AGREEMENT_WITNESSED: return "agreed before the run, witnessed";
@@ -220,6 +221,7 @@ static void judge_agreement(struct gathering *g) {
   s->agreement = s->is_rival                       ? AGREEMENT_OF_ANOTHER
                  : g->question->n_signatories == 0 ? AGREEMENT_NOBODY
                  : s->n_missing > 0                ? AGREEMENT_MISSING
+                 : !g->answered                    ? AGREEMENT_UNANSWERED
                  : witnessed(g, n_needed)          ? AGREEMENT_WITNESSED
                                                    : AGREEMENT_BY_ORDER;
 }

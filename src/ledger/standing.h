@@ -21,6 +21,7 @@ enum agreement {
   AGREEMENT_NOBODY,     /* the contract names no signatories */
   AGREEMENT_OF_ANOTHER, /* another bundle is recorded under the intent that this one names */
   AGREEMENT_MISSING,    /* not all of them signed before the run, or it cannot be shown */
+  AGREEMENT_UNANSWERED, /* all signed before the intent that this bundle names, and the team of that intent has not entered this bundle */
   AGREEMENT_BY_ORDER,   /* all signed before the run's intent, in the log's own order: its keeper's word */
   AGREEMENT_WITNESSED   /* and a quorum of witnesses had cosigned that, at a time before the run began */
 };

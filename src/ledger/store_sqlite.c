@@ -6,10 +6,12 @@
 #include <unistd.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include "base/arena.h"
@@ -368,9 +370,11 @@ static enum lynx_status open_file(struct sqlite_store *s, struct lynx_error *err
   return status;
 }
 
+/* What the kernel makes (/proc/kmsg) looks like a plain file, and is waited for. */
 static bool is_plain(const char *path) {
   struct stat info;
-  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+  struct statfs system;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode) && !(statfs(path, &system) == 0 && system.f_type == PROC_SUPER_MAGIC);
 }
 
 static bool has_other_names(const char *path) {

@@ -17,7 +17,8 @@ bool bundle_head(const char *head, size_t length) {
 bool bundle_is(const char *path) {
   char head[BUNDLE_HEAD];
   struct stat info;
-  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false; /* who opens a pipe and goes away ends its writer */
+  /* Who opens a pipe and goes away ends its writer; what the kernel makes (/proc/kmsg) has no size, and is gone once it was read. */
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < (off_t)sizeof head) return false;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   bool read_all = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
   if (fd >= 0) (void)close(fd); /* only read */

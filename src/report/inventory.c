@@ -247,10 +247,15 @@ bool inventory_mlperf(const struct fact_list *facts, struct buffer *ret) {
 
 /* --- Markdown --- */
 
+/* The page is for people, in whatever shows it. */
 static void put_cell(struct buffer *out, const char *text) {
-  for (const char *p = text; *p != 0; p++) {
-    if (strchr("|\\<`*_[]!&", *p) != NULL) (void)buffer_text(out, "\\");
-    (void)buffer_append(out, p, 1);
+  for (size_t i = 0, n, length = strlen(text); i < length; i += n) {
+    const unsigned char *p = (const unsigned char *)text + i;
+    n = utf8_length(p, length - i);
+    bool misleads = n == 0 || text_misleads(p, n);
+    if (n == 1 && strchr("|\\<`*_[]!&", *p) != NULL) (void)buffer_text(out, "\\");
+    (void)buffer_append(out, misleads ? "?" : text + i, misleads ? 1 : n);
+    n += n == 0;
   }
 }
 

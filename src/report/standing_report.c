@@ -189,7 +189,11 @@ void html_standing(const struct standing *s, struct buffer *out) {
   buffer_init(&sentence, 65536);
   (void)standing_sentence(s, &sentence);
   (void)buffer_text(out, "<h2>Standing</h2>");
-  html_text(out, s->n_open > 0 || s->n_not_reproduced > 0 || s->agreement == AGREEMENT_MISSING || s->is_rival ? "<p class='bad'>" : "<p>",
+  html_text(out,
+            s->n_open > 0 || s->n_not_reproduced > 0 || s->agreement == AGREEMENT_MISSING || s->agreement == AGREEMENT_UNANSWERED ||
+                    s->is_rival
+                ? "<p class='bad'>"
+                : "<p>",
             sentence.data != NULL ? sentence.data : "", "</p>");
   buffer_release(&sentence);
   (void)buffer_text(out, "<table><tr><th>entry</th><th>team</th><th></th></tr>");

@@ -227,13 +227,14 @@ const char *door_refuses(const struct door *door, struct MHD_Connection *connect
   return NULL;
 }
 
-/* A length of 0 may be what is left of another one: some libmicrohttpd end a value at a 0 byte. What follows is then no second request. */
+/* A length may be what is left of another one: some libmicrohttpd end a value at a 0 byte. What follows is then no second request, so that
+ * a connection ends with the first request that names a length. */
 enum MHD_Result door_answer(struct MHD_Connection *connection, unsigned code, const char *type, struct MHD_Response *response) {
   const char *length = header_of(connection, "Content-Length");
   if (response == NULL) return MHD_NO;
   (void)MHD_add_response_header(response, "Content-Type", type);
   (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  if (length != NULL && strspn(length, "0") == strlen(length)) (void)MHD_add_response_header(response, "Connection", "close");
+  if (length != NULL) (void)MHD_add_response_header(response, "Connection", "close");
   enum MHD_Result result = MHD_queue_response(connection, code, response);
   MHD_destroy_response(response);
   return result;

@@ -425,6 +425,7 @@ struct walk {
   uint64_t n_bundles, n_missing, n_contracts, n_contracts_wrong, n_intents, n_format_1;
   struct answer { /* a bundle's entry that names an intent */
     char intent[DIGEST_HEX];
+    const char *by;
     uint8_t bundle[DIGEST_BYTES];
     uint64_t index;
   } * answers;
@@ -434,25 +435,28 @@ struct walk {
 static int by_intent(const void *a, const void *b) {
   const struct answer *x = a, *y = b;
   int order = strcmp(x->intent, y->intent);
+  if (order == 0) order = strcmp(x->by, y->by);
   return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* One intent has at most one bundle, entered by however many teams. */
+/* One intent has at most one bundle by each team. That of another team than the intent's answers nothing (ledger/standing.h), so that whoever
+ * comes first with a bundle of its own spoils no run. */
 static void check_answers(struct audit *a, struct walk *w) {
   size_t n_twice = 0;
   const struct answer *first = w->answers;
   if (w->n_answers > 0) qsort(w->answers, w->n_answers, sizeof *w->answers, by_intent);
   for (size_t i = 1; i < w->n_answers; i++) {
     const struct answer *now = &w->answers[i];
-    if (strcmp(first->intent, now->intent) != 0) first = now;
+    if (strcmp(first->intent, now->intent) != 0 || strcmp(first->by, now->by) != 0) first = now;
     else if (memcmp(first->bundle, now->bundle, DIGEST_BYTES) != 0 && n_twice++ < 10)
       audit_add(a, AUDIT_FAILED, "intents",
-                arena_printf(&a->arena, "entries %" PRIu64 " and %" PRIu64 " are two bundles under one intent, %.16s", first->index,
-                             now->index, now->intent));
+                arena_printf(&a->arena, "entries %" PRIu64 " and %" PRIu64 " are two bundles of %s under one intent, %.16s", first->index,
+                             now->index, now->by, now->intent));
   }
   if (n_twice > 10) audit_add(a, AUDIT_FAILED, "intents", arena_printf(&a->arena, "%zu more of these", n_twice - 10));
   if (n_twice == 0)
-    audit_add(a, AUDIT_PASSED, "intents", arena_printf(&a->arena, "no intent has more than one bundle (%zu name one)", w->n_answers));
+    audit_add(a, AUDIT_PASSED, "intents",
+              arena_printf(&a->arena, "no team entered two bundles under one intent (%zu name one)", w->n_answers));
   free(w->answers);
 }
 
@@ -469,7 +473,7 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
   if (statement_intent(&entry->statement, intent) && bundle != NULL) {
     w->answers = xroom(w->answers, w->n_answers, &w->room_answers, sizeof *w->answers);
     struct answer *answer = &w->answers[w->n_answers++];
-    *answer = (struct answer){.index = entry->index};
+    *answer = (struct answer){.index = entry->index, .by = arena_copy(&w->audit->arena, entry->signer)};
     (void)digest_hex(intent, answer->intent);
     memcpy(answer->bundle, bundle, DIGEST_BYTES);
   }

@@ -385,6 +385,9 @@ enum lynx_status evidence_write(const struct evidence_request *request, size_t *
   struct tar tar = {.time_s = request->now_s, .error = error};
   struct packing p = {.request = request, .tar = &tar};
   lynx_error_at(error, request->out_path, 0, NULL);
+  struct stat info;
+  if (lstat(request->out_path, &info) == 0 && !S_ISREG(info.st_mode)) /* a rename would put a file in a device's place */
+    return lynx_fail(error, LYNX_INPUT, "found a link, a device or a folder; accepted: a file's name");
   if (!file_temporary_name(request->out_path, temporary, sizeof temporary))
     return lynx_fail(error, LYNX_IO, "cannot be created: its name is too long");
   tar.fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

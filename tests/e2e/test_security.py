@@ -22,7 +22,7 @@ import lynx as l
 import machine
 import pytest
 from lynx import LYNX, contract, environment, free_port, reference
-from made import Stream, server
+from made import Handler, Server, Stream, server
 from test_py_spy import SERVER as PYTHON_SERVER
 
 NOTHING = '{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}'
@@ -701,6 +701,104 @@ def test_a_key_in_a_servers_error_is_masked(tmp_path):
     with open(f"{tmp_path}/a.lynx", "rb") as f:
         data = f.read()
     assert key.encode() not in data and b"upstream refused the key ***" in data and b"hf_transfer_enabled" in data
+
+
+def test_a_sent_key_is_masked_where_a_server_is_not_ready(tmp_path):
+    """Every answer repeats the key that it was sent, in some writing, and is quoted in an error and in the record."""
+    key = "q7Zp-kL0v_9xW3tRuY2mN8bC5dF"  # of no service's shape
+    writings = [key, key.encode().hex(), base64.b64encode(f"key {key}".encode()).decode(), key[::-1]]
+    kept = []
+    for text in writings:
+
+        class Echo(Handler):
+            def do_GET(self, text=text):
+                kept.append(self.headers.get("Authorization"))
+                answer = f"invalid key: {text}".encode()
+                self.send_response(401)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+        echo = Server(("127.0.0.1", 0), Echo)
+        threading.Thread(target=echo.serve_forever, daemon=True).start()
+        path = contract(f"{tmp_path}/c.yaml", echo.server_port, workload="{model: m, api_key_env: ZED_API_KEY}")
+        out = f"{tmp_path}/{writings.index(text)}.lynx"
+        r = l.lynx("run", path, "--out", out, "--quiet", env={"ZED_API_KEY": key})
+        echo.shutdown()
+        echo.server_close()
+        assert r.returncode == 5 and "invalid key: " in r.stderr and text[-12:] not in r.stderr, r.stderr
+        with open(out, "rb") as f:
+            assert text[-12:].encode() not in f.read()
+    assert f"Bearer {key}" in kept, "it was sent"
+
+
+@pytest.mark.parametrize("command", ["perturb", "confirm"])
+def test_a_strangers_contract_beside_a_bundle_is_asked_about(tmp_path, command):
+    """Both came in one folder: it is no more the user's own than the one in the bundle. What was run here before is."""
+    seen = []
+
+    def keeps(handler, n, body):
+        seen.append(handler.headers.get("Authorization"))
+        stream = Stream(handler)
+        stream.text("a")
+        stream.end(1)
+
+    workload = "{model: m, output_tokens: 1, prompts: {count: 2, bytes: 8}, api_key_env: ZED_API_KEY}"
+    with server(keeps) as s:
+        path = contract(f"{tmp_path}/c.yaml", s.server_port, workload=workload)
+        home = {"ZED_API_KEY": "q7Zp-kL0v_9xW3tRuY2mN8bC5dF", "XDG_STATE_HOME": f"{tmp_path}/sender"}
+        r = l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet", env=home)
+        assert r.returncode in (0, 3, 4) and seen, r.stderr
+        n = len(seen)
+        words = [command, f"{tmp_path}/c.lynx", *(["processor"] if command == "confirm" else []), "--for", "10s"]
+        r = l.lynx(*words, stdin=subprocess.DEVNULL, env={**home, "XDG_STATE_HOME": f"{tmp_path}/receiver"})
+        assert r.returncode == 2 and len(seen) == n, (r.stderr, len(seen) - n)
+        if command == "perturb":
+            assert "was not run here before: to use it as your own, --contract" in r.stderr, r.stderr
+            more = ("--only", "quota", "--out", f"{tmp_path}/p.lynx")
+            r = l.lynx(*words, *more, stdin=subprocess.DEVNULL, env=home)
+            assert "c.yaml, which is this run's" in r.stderr, r.stderr
+
+
+def test_evidence_takes_no_device_s_place(tmp_path, bundle):
+    os.mkfifo(f"{tmp_path}/pipe")
+    os.symlink(f"{tmp_path}/elsewhere", f"{tmp_path}/link")
+    env = {"XDG_STATE_HOME": f"{tmp_path}/state", "LYNXBENCH_KEY": f"{tmp_path}/ml.key"}
+    for words in (("key", "ml", "--out", tmp_path), ("log", "create", f"{tmp_path}/t.ledger")):
+        assert l.lynx(*words, env=env).returncode == 0
+    for name in ("pipe", "link"):
+        before = os.lstat(f"{tmp_path}/{name}")
+        r = l.lynx("evidence", bundle, "--ledger", f"{tmp_path}/t.ledger", "--out", f"{tmp_path}/{name}", env=env)
+        after = os.lstat(f"{tmp_path}/{name}")
+        assert r.returncode == 2 and "accepted: a file's name" in r.stderr, r.stderr
+        assert (before.st_ino, before.st_mode) == (after.st_ino, after.st_mode), name
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may open the kernel's log")
+@pytest.mark.parametrize("command", "show claim audit attribute history import diff,now log,list".split())
+def test_the_kernels_log_is_not_taken_for_a_record(tmp_path, command):
+    """A plain file by its kind, whose reader waits, and takes away what it reads."""
+    os.symlink("/proc/kmsg", f"{tmp_path}/z.lynx")
+    name, *more = command.split(",")
+    words = [*more, f"{tmp_path}/z.lynx"] if name == "log" else [f"{tmp_path}/z.lynx", *more]
+    r = l.lynx(name, *words, timeout=30)
+    assert r.returncode in (1, 2), (r.returncode, r.stderr)
+
+
+def test_an_inventory_for_people_misleads_nobody(tmp_path):
+    """In Markdown, as on a terminal: what reorders or hides text is shown as a question mark."""
+    odd = "x\u061c\u200e\u2028\u200b\ufeff\U000e0041y"
+    r = l.lynx("capture", "--root", f"{l.SOURCE}/tests/recorded/plain", "--out", f"{tmp_path}/a.json")
+    assert r.returncode == 0, r.stderr
+    with open(f"{tmp_path}/a.json") as f:
+        text = f.read()
+    facts = json.loads(text)
+    for fact in facts["facts"]:
+        fact["source"] = odd
+    with open(f"{tmp_path}/b.json", "w") as f:
+        json.dump(facts, f)
+    said = l.lynx("capture", "--merge", f"x={tmp_path}/b.json", "--format", "markdown").stdout
+    assert "| x??????y |" in said and not set(odd[1:-1]) & set(said), said[:2000]
 
 
 if __name__ == "__main__":

@@ -553,6 +553,8 @@ def test_a_crowd_keeps_nobody_out(teams, blob, slow):
         ("Host: localhost\r\nContent-Length: 2\r\nContent-Length: 5", "400"),
         ("Host: localhost\r\nContent-Length : 2", "400"),
         ("Host: localhost\r\nContent-Length: 0\0 2", "400"),
+        ("Host: localhost\r\nContent-Length: 2\0", "400"),
+        ("Host: localhost\r\nContent-Length: 2\0,5", "400"),
         ("Host: localhost\r\nX y: 1", "400"),
         ("Content-Length: 2", "400"),
         ("Host: localhost\r\nHost: evil.example\r\nContent-Length: 2", "400"),

@@ -308,6 +308,11 @@ static void check_standing(struct ledger *l) {
       in_capitals = {"bundle", "intent", upper, {subject("bundle", contest), subject("file", file), subject("contract", contract)}},
       two = {"contest", "ground", "figure", {subject("bundle", bundle), subject("bundle", contest)}};
   const struct about no_time = {"contest", "time", "yesterday", {subject("bundle", bundle)}},
+                     no_day = {"contest", "time", "2026-02-30T00:00:00Z", {subject("bundle", bundle)}},
+                     odd_key = {"bundle",
+                                "Intent",
+                                intent_hex,
+                                {subject("bundle", contest), subject("file", file), subject("contract", contract)}},
                      tomorrow = {"contest", "time", "2999-01-01T00:00:00Z", {subject("bundle", bundle)}};
   memset(contest, 7, sizeof contest);
   const struct {
@@ -317,6 +322,8 @@ static void check_standing(struct ledger *l) {
                   {&in_capitals, "64 lower-case digits"},
                   {&two, "two subjects named 'bundle'"},
                   {&no_time, "a time of UTC"},
+                  {&no_day, "a time of UTC"},
+                  {&odd_key, "accepted: 'intent', in these letters"},
                   {&tomorrow, "is to come by this ledger's clock"}};
   for (size_t i = 0; i < LYNX_COUNT(refusals); i++) {
     struct lynx_error said = {0};
@@ -352,7 +359,18 @@ static void check_standing(struct ledger *l) {
                                    {subject("bundle", contest), subject("file", contest), subject("contract", contract)}};
   CHECK_INT(add(l, &own, "ml", ml, &index, NULL, &error), LYNX_OK);
   CHECK_INT(add(l, &else_where, "sre", sre, &index, NULL, &error), LYNX_OK);
+  /* Nothing is agreed for a bundle that names ml's open intent and that ml has not entered: not while nobody has, nor when another team has. */
+  memcpy(q.bundle, contest, sizeof q.bundle);
+  memcpy(q.intent, abandoned, sizeof q.intent);
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK(!s.recorded && s.agreement == AGREEMENT_UNANSWERED);
+  standing_release(&s);
   CHECK_INT(add(l, &false_seal, "sre", sre, &index, NULL, &error), LYNX_OK);
+  CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
+  CHECK(s.recorded && s.agreement == AGREEMENT_UNANSWERED);
+  standing_release(&s);
+  memcpy(q.bundle, bundle, sizeof q.bundle);
+  memcpy(q.intent, intent, sizeof q.intent);
   CHECK_INT(standing_of(l, &q, &s, &error), LYNX_OK);
   CHECK_INT(s.n_open, 1);
   CHECK_INT(s.n_abandoned, 1);
