@@ -14,7 +14,7 @@ ALLOWED = {  # what may be used besides base
     "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
     "attribute": {"stats", "record", "contract", "trace", "executor", "result"},
     "experiment": {"stats", "record", "telemetry", "contract", "executor", "result", "measure"},
-    "decide": {"stats", "experiment"},
+    "decide": {"stats", "record", "result", "experiment"},
     "serve": {"ledger"},
     "verify": {"stats", "ledger", "record", "contract", "executor", "load", "result", "measure"},
     "history": {"stats", "record", "contract", "executor", "result"},

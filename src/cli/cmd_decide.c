@@ -6,9 +6,24 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/decide_fleet.h"
 #include "report/upgrade_report.h"
 
-enum { FLAG_UPGRADE, FLAG_FROM, FLAG_TO, FLAG_MARGIN, FLAG_PRICE_RATIO, FLAG_DEVICES, FLAG_JSON };
+enum {
+  FLAG_UPGRADE,
+  FLAG_FROM,
+  FLAG_TO,
+  FLAG_MARGIN,
+  FLAG_PRICE_RATIO,
+  FLAG_DEVICES,
+  FLAG_RATE,
+  FLAG_WITHIN,
+  FLAG_PERCENTILE,
+  FLAG_SPARE,
+  FLAG_ROUTE,
+  FLAG_BURSTINESS,
+  FLAG_JSON
+};
 enum { PAGE_MAX = 4 << 20 };
 #define MARGIN_USUAL 0.1
 #define WANTED_MOST 1000
@@ -22,6 +37,12 @@ static const struct option_spec options[] = {
     [FLAG_MARGIN] = {"margin", "SHARE", "the gain from which it pays: 0.1 or 10% (default: 10%)"},
     [FLAG_PRICE_RATIO] = {"price-ratio", "NUMBER", "in place of --margin: its price per hour, divided by today's"},
     [FLAG_DEVICES] = {"devices", NULL, "the table of devices, with the source of each row"},
+    [FLAG_RATE] = {"rate", "NUMBER", "of fleet: requests each second, at the peak"},
+    [FLAG_WITHIN] = {"within", "DURATION", "of fleet: how soon the whole answer must be there (default: the contract's objective for it)"},
+    [FLAG_PERCENTILE] = {"percentile", "NUMBER", "of fleet: of how many requests in 100 (default: 99, or the objective's own)"},
+    [FLAG_SPARE] = {"spare", "N", "of fleet: how many executors may be lost (default: 0)"},
+    [FLAG_ROUTE] = {"route", "NAME", "of fleet: random, in-turn, two-choices or least (busy) (default: least)"},
+    [FLAG_BURSTINESS] = {"burstiness", "NUMBER", "of fleet: coefficient of variation of the times between requests (default: 1, Poisson)"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 static int wrong(const char *option, const char *found, const char *accepted) {
@@ -134,6 +155,25 @@ static const char *executed_type(const struct result *result) {
   return type != NULL ? type : "";
 }
 
+/* "fleet RUN", where there is no file of that name alone. */
+static bool is_fleet(const struct arguments *a) {
+  return a->n_positional > 0 && strcmp(a->positional[0], "fleet") == 0;
+}
+
+static int run_fleet(const struct arguments *a) {
+  const struct decide_fleet asked = {.path = a->n_positional > 1 ? a->positional[1] : NULL,
+                                     .rate = a->option[FLAG_RATE],
+                                     .within = a->option[FLAG_WITHIN],
+                                     .percentile = a->option[FLAG_PERCENTILE],
+                                     .spare = a->option[FLAG_SPARE],
+                                     .route = a->option[FLAG_ROUTE],
+                                     .burstiness = a->option[FLAG_BURSTINESS],
+                                     .json = a->option[FLAG_JSON] != NULL};
+  if (asked.path != NULL) return decide_fleet(&asked);
+  complain("lynxbench decide fleet: found no run; accepted: the bundle of a run that climbed, as `diagnose` makes one\n");
+  return EXIT_WRONG_INPUT;
+}
+
 static int run(const struct arguments *a) {
   struct bundle_file file;
   struct upgrade upgrade;
@@ -141,8 +181,11 @@ static int run(const struct arguments *a) {
   struct upgrade_report report = {.question = &question, .by_price = a->option[FLAG_PRICE_RATIO] != NULL};
   bool json = a->option[FLAG_JSON] != NULL;
   if (a->option[FLAG_DEVICES] != NULL) return show_devices(json);
-  if (a->n_positional == 0) {
-    complain("lynxbench decide: found nothing; accepted: the bundle of a perturbed run, or --devices\nnext: lynxbench perturb CONTRACT\n");
+  if (is_fleet(a)) return run_fleet(a);
+  if (a->n_positional != 1) {
+    complain("lynxbench decide: found %d words; accepted: the bundle of a perturbed run, fleet and the bundle of a climb, or "
+             "--devices\nnext: lynxbench perturb CONTRACT\n",
+             a->n_positional);
     return EXIT_WRONG_INPUT;
   }
   int code = read_wanted(a, &question.wanted);
@@ -172,17 +215,19 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_decide = {
     .name = "decide",
-    .summary = "would an upgrade help? What it gains at most, by what was measured",
-    .usage = "PERTURBED-RUN | --devices",
+    .summary = "would an upgrade help, and how many executors does a load need?",
+    .usage = "PERTURBED-RUN | fleet CLIMB | --devices",
     .least = 0,
-    .most = 1,
+    .most = 2,
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details =
         "A data sheet says how much faster a part is; `perturb` measured how much the whole follows it. Together they bound what the\n"
         "upgrade can gain. Where even that bound does not pay, it does not help: exit code 1. An elasticity is measured by slowing, so\n"
         "that it refutes an upgrade and never promises one: else it cannot decide, and says because of what, and what to do next:\n"
-        "exit code 3. More memory, another architecture and another precision are never bounded: only a trial shows.",
+        "exit code 3. More memory, another architecture and another precision are never bounded: only a trial shows.\n\n"
+        "`decide fleet` takes a run that climbed, and says how many such executors answer --rate requests each second in time, with some\n"
+        "to spare: by simulation from the measured curve. Exit code 0: a number; 1: alone on one, a request takes longer than the limit.",
     .example = "build/lynxbench decide --devices",
     .run = run,
     .confines = confines};

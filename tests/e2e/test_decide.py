@@ -1,7 +1,9 @@
 """Would an upgrade help? Asked of a recorded run whose server sleeps for 20 of 21 ms: its processor hardly matters.
-The bounds themselves are held in tests/unit/test_decide.c."""
+And how many of a server with four slots.
+The bounds and queues themselves are held in tests/unit/test_decide.c and test_fleet.c."""
 
 import json
+import math
 
 import pytest
 
@@ -94,6 +96,88 @@ def test_bad_questions(words, says):
 def test_a_run_in_which_nothing_was_slowed():
     r = l.lynx("decide", f"{l.SOURCE}/tests/recorded/bundles/small.lynx", "--upgrade", "disk x2")
     assert r.returncode == 2 and "next: lynxbench perturb " in r.stderr, r.stderr
+
+
+# --- how many ---
+
+CLIMBS = "{warm_up: 200ms, counted: 1s, sessions: 1, drain: 5s, steady: reported, instrument_error_at_most: 1}"
+
+
+@pytest.fixture(scope="module")
+def climb(tmp_path_factory):
+    """Four slots of 20 ms each: what more are sent only waits."""
+    folder = tmp_path_factory.mktemp("climb")
+    with l.reference("--mode", "metronome", "--first-token", "20ms", "--gap", "0ms", "--slots", "4") as port:
+        l.contract(
+            str(folder / "c.yaml"),
+            port,
+            workload="{model: metronome, output_tokens: 1, prompts: {count: 8, bytes: 32}}",
+            regime="{load: climb, concurrency: 16}",
+            method=CLIMBS,
+        )
+        r = l.lynx("run", folder / "c.yaml", "--out", folder / "c.lynx", "--quiet")
+        assert r.returncode in (0, 3, 4), r.stderr
+    return folder / "c.lynx"
+
+
+def fleet(climb, *words, code=0):
+    r = l.lynx("decide", "fleet", climb, *words, "--json", timeout=120)
+    assert r.returncode == code, (words, r.stdout, r.stderr)
+    return json.loads(r.stdout)
+
+
+def test_a_patient_fleet_is_as_large_as_its_load(climb):
+    said = fleet(climb, "--rate", "1000", "--within", "1min")
+    curve = [(p["in_flight"], p["requests_per_s"]) for p in said["curve"]]
+    assert [n for n, _ in curve][:3] == [1, 2, 4], curve
+    assert curve[2][1] > 2.5 * curve[0][1], curve  # it has four slots
+    assert said["executors"] == math.ceil(1000 / (0.95 * curve[-1][1])), said
+    assert fleet(climb, "--rate", "1000", "--within", "1min", "--spare", "2")["executors"] == said["executors"] + 2
+
+
+def test_an_impatient_fleet_is_larger(climb):
+    patient = fleet(climb, "--rate", "1000", "--within", "1min")
+    limit = 1.2 * patient["alone_s"]
+    said = fleet(climb, "--rate", "1000", "--within", f"{1000 * limit:.3f}ms")
+    assert said["executors"] > patient["executors"] and said["with"]["quantile_s"]["high"] <= limit, said
+    assert not said["with_one_fewer"]["steady"] or said["with_one_fewer"]["quantile_s"]["high"] > limit, said
+    by = {v["what"]: v["executors"] for v in said["if_otherwise"]}
+    assert by["10 % fewer requests"] <= said["executors"] <= by["10 % more requests"], by
+    assert by["routed at random"] is None or by["routed at random"] > said["executors"], by
+    said = fleet(climb, "--rate", "1000", "--within", f"{500 * patient['alone_s']:.3f}ms", code=1)
+    assert said["executors"] is None, said
+
+
+def test_a_fleet_is_said_in_words(climb):
+    r = l.lynx("decide", "fleet", climb, "--rate", "1000", "--within", "1min", "--spare", "1", timeout=120)
+    first, then = r.stdout.splitlines()[:2]
+    assert r.returncode == 0 and "of 1000 requests/s within 60 s" in first and "1 may be lost" in first, r.stdout
+    assert then.startswith("next: "), r.stdout
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (("--within", "1s"), "--rate: found nothing"),
+        (("--rate", "0", "--within", "1s"), "--rate: found '0'"),
+        (("--rate", "10"), "--within: found nothing"),
+        (("--rate", "10", "--within", "soon"), "--within: found 'soon'"),
+        (("--rate", "10", "--within", "1s", "--percentile", "100"), "--percentile: found '100'"),
+        (("--rate", "10", "--within", "1s", "--spare", "0.5"), "--spare: found '0.5'"),
+        (("--rate", "10", "--within", "1s", "--route", "nearest"), "random, in-turn, two-choices, least"),
+        (("--rate", "10", "--within", "1s", "--burstiness", "0.5"), "--burstiness: found '0.5'"),
+    ],
+)
+def test_bad_fleets(climb, words, says):
+    r = l.lynx("decide", "fleet", climb, *words)
+    assert r.returncode == 2 and says in r.stderr and r.stdout == "", (words, r.stderr)
+
+
+def test_a_run_that_did_not_climb_has_no_curve():
+    r = l.lynx("decide", "fleet", SLEEPS, "--rate", "1", "--within", "1s")
+    assert r.returncode == 2 and "at one load" in r.stderr, r.stderr
+    r = l.lynx("decide", "fleet")
+    assert r.returncode == 2 and "found no run" in r.stderr, r.stderr
 
 
 if __name__ == "__main__":
