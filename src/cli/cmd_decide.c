@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/decide_fleet.h"
+#include "cli/decide_precision.h"
 #include "report/upgrade_report.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
   FLAG_SPARE,
   FLAG_ROUTE,
   FLAG_BURSTINESS,
+  FLAG_METRIC,
   FLAG_JSON
 };
 enum { PAGE_MAX = 4 << 20 };
@@ -34,7 +36,7 @@ static const struct option_spec options[] = {
                       "arithmetic.TYPE, gpu, host.clock, host.cores, link.host, link.peer, wire, disk, power.cap"},
     [FLAG_FROM] = {"from", "DEVICE", "with --to, in place of --upgrade: the device that is there, of the table of --devices"},
     [FLAG_TO] = {"to", "DEVICE", "the device that would be bought"},
-    [FLAG_MARGIN] = {"margin", "SHARE", "the gain from which it pays: 0.1 or 10% (default: 10%)"},
+    [FLAG_MARGIN] = {"margin", "SHARE", "the gain from which it pays: 0.1 or 10% (default: 10%); of precision: what may be lost, as 1%"},
     [FLAG_PRICE_RATIO] = {"price-ratio", "NUMBER", "in place of --margin: its price per hour, divided by today's"},
     [FLAG_DEVICES] = {"devices", NULL, "the table of devices, with the source of each row"},
     [FLAG_RATE] = {"rate", "NUMBER", "of fleet: requests each second, at the peak"},
@@ -43,6 +45,7 @@ static const struct option_spec options[] = {
     [FLAG_SPARE] = {"spare", "N", "of fleet: how many executors may be lost (default: 0)"},
     [FLAG_ROUTE] = {"route", "NAME", "of fleet: random, in-turn, two-choices or least (busy) (default: least)"},
     [FLAG_BURSTINESS] = {"burstiness", "NUMBER", "of fleet: coefficient of variation of the times between requests (default: 1, Poisson)"},
+    [FLAG_METRIC] = {"metric", "NAME", "of precision: of those that the files hold (default: the first that they name)"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
 static int wrong(const char *option, const char *found, const char *accepted) {
@@ -155,9 +158,8 @@ static const char *executed_type(const struct result *result) {
   return type != NULL ? type : "";
 }
 
-/* "fleet RUN", where there is no file of that name alone. */
-static bool is_fleet(const struct arguments *a) {
-  return a->n_positional > 0 && strcmp(a->positional[0], "fleet") == 0;
+static bool is_asked(const struct arguments *a, const char *word) {
+  return a->n_positional > 0 && strcmp(a->positional[0], word) == 0;
 }
 
 static int run_fleet(const struct arguments *a) {
@@ -174,6 +176,23 @@ static int run_fleet(const struct arguments *a) {
   return EXIT_WRONG_INPUT;
 }
 
+static int run_precision(const struct arguments *a) {
+  struct decide_precision asked = {.metric = a->option[FLAG_METRIC], .json = a->option[FLAG_JSON] != NULL};
+  if (a->n_positional != 3) {
+    complain("lynxbench decide precision: found %d files; accepted: two, before and after: samples_*.jsonl of lm-evaluation-harness, or "
+             "their folders\n",
+             a->n_positional - 1);
+    return EXIT_WRONG_INPUT;
+  }
+  if (a->option[FLAG_MARGIN] == NULL)
+    return wrong("margin", "nothing", "how much may be lost, as 1% or 0.01: it is fixed before the answers are looked at");
+  if (!read_share(a->option[FLAG_MARGIN], &asked.margin) || asked.margin >= 1)
+    return wrong("margin", a->option[FLAG_MARGIN], "a share above 0 and below 1, as 1% or 0.01");
+  asked.before = a->positional[1];
+  asked.after = a->positional[2];
+  return decide_precision(&asked);
+}
+
 static int run(const struct arguments *a) {
   struct bundle_file file;
   struct upgrade upgrade;
@@ -181,11 +200,13 @@ static int run(const struct arguments *a) {
   struct upgrade_report report = {.question = &question, .by_price = a->option[FLAG_PRICE_RATIO] != NULL};
   bool json = a->option[FLAG_JSON] != NULL;
   if (a->option[FLAG_DEVICES] != NULL) return show_devices(json);
-  if (is_fleet(a)) return run_fleet(a);
+  if (is_asked(a, "fleet")) return run_fleet(a);
+  if (is_asked(a, "precision")) return run_precision(a);
   if (a->n_positional != 1) {
-    complain("lynxbench decide: found %d words; accepted: the bundle of a perturbed run, fleet and the bundle of a climb, or "
-             "--devices\nnext: lynxbench perturb CONTRACT\n",
-             a->n_positional);
+    complain(
+        "lynxbench decide: found %d words; accepted: the bundle of a perturbed run, or fleet and the bundle of a climb, or precision and "
+        "two files, or --devices\nnext: lynxbench perturb CONTRACT\n",
+        a->n_positional);
     return EXIT_WRONG_INPUT;
   }
   int code = read_wanted(a, &question.wanted);
@@ -215,10 +236,10 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_decide = {
     .name = "decide",
-    .summary = "would an upgrade help, and how many executors does a load need?",
-    .usage = "PERTURBED-RUN | fleet CLIMB | --devices",
+    .summary = "would an upgrade help, how many executors, a lower precision?",
+    .usage = "PERTURBED-RUN | fleet CLIMB | precision BEFORE AFTER | --devices",
     .least = 0,
-    .most = 2,
+    .most = 3,
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details =
@@ -227,7 +248,11 @@ const struct command command_decide = {
         "that it refutes an upgrade and never promises one: else it cannot decide, and says because of what, and what to do next:\n"
         "exit code 3. More memory, another architecture and another precision are never bounded: only a trial shows.\n\n"
         "`decide fleet` takes a run that climbed, and says how many such executors answer --rate requests each second in time, with some\n"
-        "to spare: by simulation from the measured curve. Exit code 0: a number; 1: alone on one, a request takes longer than the limit.",
+        "to spare: by simulation from the measured curve. Exit code 0: a number; 1: alone on one, a request takes longer than the "
+        "limit.\n\n"
+        "`decide precision` pairs the answers of lm-evaluation-harness (--log_samples) under two precisions: go (0) where no task loses "
+        "the\n"
+        "--margin, no-go (1) where one certainly does, else not decided (3) and how many more questions would do.",
     .example = "build/lynxbench decide --devices",
     .run = run,
     .confines = confines};

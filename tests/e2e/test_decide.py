@@ -1,5 +1,5 @@
 """Would an upgrade help? Asked of a recorded run whose server sleeps for 20 of 21 ms: its processor hardly matters.
-And how many of a server with four slots.
+And how many of a server with four slots; and a lower precision.
 The bounds and queues themselves are held in tests/unit/test_decide.c and test_fleet.c."""
 
 import json
@@ -178,6 +178,139 @@ def test_a_run_that_did_not_climb_has_no_curve():
     assert r.returncode == 2 and "at one load" in r.stderr, r.stderr
     r = l.lynx("decide", "fleet")
     assert r.returncode == 2 and "found no run" in r.stderr, r.stderr
+
+
+# --- a lower precision ---
+
+
+def answers(path, values, task_metric="exact_match", length=100, prompt="p", **more):
+    """As lm-evaluation-harness writes them (--log_samples)."""
+    with open(path, "w") as f:
+        for i, value in enumerate(values):
+            line = {"doc_id": i, "doc": {}, "target": "x", "resps": [["a" * length]], "filter": "strict-match"}
+            line |= {"metrics": [task_metric], "doc_hash": f"d{i}", "prompt_hash": f"{prompt}{i}", task_metric: value}
+            f.write(json.dumps({**line, **more}) + "\n")
+    return path
+
+
+def two(folder, n, right, lost, won, name="samples_gsm8k_2026-11-28T10-00-00.1.jsonl", **after):
+    """Before: so many right; after: so many of those lost, and others won."""
+    for side in ("b", "a"):
+        (folder / side).mkdir(exist_ok=True)
+    values = [1] * right + [0] * (n - right)
+    changed = [0] * lost + values[lost : n - won] + [1] * won
+    return answers(folder / "b" / name, values), answers(folder / "a" / name, changed, **after)
+
+
+def precision(before, after, *words, code):
+    r = l.lynx("decide", "precision", before, after, "--json", *words)
+    assert r.returncode == code, (r.stdout, r.stderr)
+    return json.loads(r.stdout)
+
+
+@pytest.mark.parametrize(
+    "n, right, lost, won, verdict, code",
+    [
+        (4000, 3000, 20, 22, "go", 0),
+        (1319, 1000, 120, 30, "no-go", 1),
+        (1319, 1000, 30, 30, "not decided", 3),
+        (50, 40, 0, 0, "not decided", 3),  # nothing changed, of few
+    ],
+)
+def test_a_precision_is_judged_by_pairs(tmp_path, n, right, lost, won, verdict, code):
+    said = precision(*two(tmp_path, n, right, lost, won), "--margin", "1%", code=code)
+    [task] = said["tasks"]
+    assert said["verdict"] == verdict and (task["lost"], task["won"], task["n"]) == (lost, won, n), said
+    assert task["task"] == "gsm8k, strict-match" and task["before"] == pytest.approx(right / n), task
+    difference = task["difference"]
+    assert difference["estimate"] == pytest.approx((won - lost) / n), task
+    assert difference["low"] < difference["estimate"] < difference["high"], task
+    if verdict == "not decided" and lost:
+        assert task["questions_that_would_decide"] > n, task
+    text = l.lynx("decide", "precision", tmp_path / "b", tmp_path / "a", "--margin", "1%").stdout
+    words = {"go": "Go: it loses less than 1 point on", "no-go": "No-go: on gsm8k"}
+    assert text.startswith(words.get(verdict, "Not decided: on gsm8k")) and "next: " in text, text
+
+
+def test_one_bad_task_of_several_is_enough(tmp_path):
+    for k in range(4):
+        name = f"samples_task{k}_2026-11-28T10-00-00.1.jsonl"
+        two(tmp_path, 4000, 3000, 150 if k == 2 else 20, 20, name)
+    said = precision(tmp_path / "b", tmp_path / "a", "--margin", "1%", code=1)
+    assert said["worst"] == "task2, strict-match" and len(said["tasks"]) == 4, said
+    for task in said["tasks"]:  # several tasks: each chance counts
+        assert task["corrected"]["low"] < task["difference"]["low"], task
+
+
+def test_what_no_margin_sees_is_said(tmp_path):
+    two(tmp_path, 4000, 3000, 230, 235, length=70)
+    r = l.lynx("decide", "precision", tmp_path / "b", tmp_path / "a", "--margin", "5%")
+    assert r.returncode == 0 and "0.7 times as long" in r.stdout, r.stdout
+    assert "11.6 % of its answers changed sides" in r.stdout, r.stdout
+
+
+def test_shares_and_several_answers_to_a_question(tmp_path):
+    """Values between 0 and 1 have no McNemar; the answers to one question are its mean."""
+    values = [(i % 5) / 4 for i in range(2000)]
+    before, after = answers(tmp_path / "b.jsonl", values, "f1"), answers(tmp_path / "a.jsonl", values, "f1")
+    [task] = precision(before, after, "--margin", "1%", code=0)["tasks"]
+    assert task["mcnemar_p"] is None and task["difference"]["low"] == pytest.approx(-3 / 2000), task
+    with open(after, "a") as f, open(answers(tmp_path / "more.jsonl", [1.0] * 2000, "f1")) as more:
+        f.write(more.read())
+    [task] = precision(before, after, "--margin", "1%", code=0)["tasks"]
+    assert task["n"] == 2000 and task["after"] == pytest.approx((sum(values) / 2000 + 1) / 2), task
+
+
+def test_questions_that_are_not_the_same_are_no_pairs(tmp_path):
+    before, _ = two(tmp_path, 100, 50, 0, 0)
+    other = answers(tmp_path / "o.jsonl", [1] * 100, prompt="five shots")
+    r = l.lynx("decide", "precision", before, other, "--margin", "1%")
+    assert r.returncode == 2 and "100 have another prompt" in r.stderr, r.stderr
+    some = answers(tmp_path / "s.jsonl", [1] * 60)
+    said = precision(before, some, "--margin", "50%", code=0)
+    assert (said["paired"], said["only_before"]) == (60, 40), said
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("", "found no answer"),
+        ("[1]\n", ":1: found no object"),
+        ("{}\n", "found no number"),
+        ('{"doc_id": 1}\n', "metrics: found nothing"),
+        ('{"doc_id": 1, "metrics": ["acc"]}\n', "acc: found nothing"),
+        ('{"doc_id": 1, "metrics": ["acc"], "acc": "yes"}\n', "acc: found another value"),
+        ('{"doc_id": 1, "metrics": ["acc"], "acc": 17}\n', "acc: found another value"),
+        ('{"doc_id": 1, "acc": 1}\n{"doc_id": \n', ":2:"),
+        ("\0\n", "found"),
+    ],
+)
+def test_files_that_are_no_answers(tmp_path, text, says):
+    (tmp_path / "x.jsonl").write_text(text)
+    r = l.lynx("decide", "precision", tmp_path / "x.jsonl", tmp_path / "x.jsonl", "--margin", "1%")
+    assert r.returncode == 2 and says in r.stderr, r.stderr
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (("B", "--margin", "1%"), "found 1 files; accepted: two"),
+        (("B", "A"), "--margin: found 'nothing'"),
+        (("B", "A", "--margin", "200%"), "--margin: found '200%'"),
+        (("B", "A", "--margin", "1%", "--metric", "bleu"), "bleu: found nothing"),
+        (("EMPTY", "A", "--margin", "1%"), "found no samples_*.jsonl"),
+        (("TWICE", "A", "--margin", "1%"), "found two files of gsm8k"),
+    ],
+)
+def test_bad_questions_of_precision(tmp_path, words, says):
+    before, after = two(tmp_path, 100, 50, 0, 0)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "twice").mkdir()
+    for day in (28, 29):
+        answers(tmp_path / "twice" / f"samples_gsm8k_2026-11-{day}T10-00-00.1.jsonl", [1])
+    stand = {"B": before, "A": after, "EMPTY": tmp_path / "empty", "TWICE": tmp_path / "twice"}
+    r = l.lynx("decide", "precision", *[stand.get(w, w) for w in words])
+    assert r.returncode == 2 and says in r.stderr, (words, r.stderr)
 
 
 if __name__ == "__main__":

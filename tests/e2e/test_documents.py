@@ -104,6 +104,11 @@ class Place:
         for where, name in recorded:
             (folder / where).mkdir(parents=True, exist_ok=True)
             shutil.copy(f"{l.SOURCE}/tests/recorded/history/{name}.json", folder / where)
+        for name in ("bf16", "fp8"):
+            (folder / name).mkdir()
+            with open(folder / name / "samples_gsm8k_2026-11-28T10-00-00.1.jsonl", "w") as f:
+                for i in range(1000):
+                    f.write(json.dumps({"doc_id": i, "doc_hash": str(i), "metrics": ["acc"], "acc": i % 2}) + "\n")
         self.must("lynxbench key sre")
         self.must("lynxbench run contract.yaml --out a.lynx && cp a.lynx before.lynx")
         self.must("lynxbench run contract.yaml --out b.lynx")

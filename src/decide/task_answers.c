@@ -1,4 +1,4 @@
-#include "decide/samples.h"
+#include "decide/task_answers.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #define PREFIX "samples_"
 
-char *samples_task_of(const char *file, char *text, size_t size) {
+char *task_of_file(const char *file, char *text, size_t size) {
   const char *base = strrchr(file, '/');
   base = base != NULL ? base + 1 : file;
   if (strncmp(base, PREFIX, strlen(PREFIX)) == 0) base += strlen(PREFIX);
@@ -34,7 +34,7 @@ static uint64_t number_of(const char *text) {
 }
 
 /* The metric that is read: by name, the first of `metrics`, or of older files the first member that is one. */
-static const char *find_metric(struct sample_set *set, const json_t *line) {
+static const char *find_metric(struct task_answers *set, const json_t *line) {
   static const char *const usual[] = {"exact_match", "acc", "pass@1", "acc_norm", "em", "f1", "mc2", "mc1"};
   const char *named = json_string_value(json_array_get(json_object_get(line, "metrics"), 0));
   if (set->metric[0] != 0) return set->metric;
@@ -58,18 +58,20 @@ static bool take_value(const json_t *value, double *ret) {
   return *ret >= 0 && *ret <= 1;
 }
 
-static enum lynx_status take_line(struct sample_set *set, const char *task, const json_t *line, struct lynx_error *error) {
+static enum lynx_status take_line(struct task_answers *set, const char *task, const json_t *line, struct lynx_error *error) {
   const json_t *number = json_object_get(line, "doc_id");
   const char *filter = json_get_text(line, "filter", "none"), *prompt = json_get_text(line, "prompt_hash", NULL);
   const char *metric = find_metric(set, line);
   double value;
-  if (!json_is_integer(number)) return lynx_fail(error, LYNX_INPUT, "found no number; accepted: the document's, as `--log_samples` writes it");
+  if (!json_is_integer(number))
+    return lynx_fail(error, LYNX_INPUT, "found no number; accepted: the document's, as `--log_samples` writes it");
   if (metric == NULL || !take_value(json_object_get(line, metric), &value))
     return lynx_fail(error, LYNX_INPUT, "%s: found %s; accepted: a number from 0 to 1 for each answer, or another --metric",
-                     metric != NULL ? metric : "metrics", metric != NULL && json_object_get(line, metric) != NULL ? "another value" : "nothing");
-  if (set->n == SAMPLES_MOST) return lynx_fail(error, LYNX_LIMIT, "more than %d answers", SAMPLES_MOST);
+                     metric != NULL ? metric : "metrics",
+                     metric != NULL && json_object_get(line, metric) != NULL ? "another value" : "nothing");
+  if (set->n == TASK_ANSWERS_MOST) return lynx_fail(error, LYNX_LIMIT, "more than %d answers", TASK_ANSWERS_MOST);
   set->items = xroom(set->items, set->n, &set->room, sizeof *set->items);
-  set->items[set->n++] = (struct sample_item){
+  set->items[set->n++] = (struct task_answer){
       .task = strcmp(filter, "none") == 0 ? arena_copy(&set->arena, task) : arena_printf(&set->arena, "%s, %.60s", task, filter),
       .question = arena_printf(&set->arena, "%lld %.64s", (long long)json_integer_value(number), json_get_text(line, "doc_hash", "")),
       .prompt = prompt != NULL ? number_of(prompt) : 0,
@@ -79,7 +81,8 @@ static enum lynx_status take_line(struct sample_set *set, const char *task, cons
   return LYNX_OK;
 }
 
-enum lynx_status samples_read(struct sample_set *set, const char *file, const char *task, struct bytes text, struct lynx_error *error) {
+enum lynx_status task_answers_read(struct task_answers *set, const char *file, const char *task, struct bytes text,
+                                   struct lynx_error *error) {
   int number = 0;
   enum lynx_status status = LYNX_OK;
   size_t before = set->n;
@@ -87,12 +90,13 @@ enum lynx_status samples_read(struct sample_set *set, const char *file, const ch
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     size_t length = (size_t)((newline != NULL ? newline : end) - at);
     number++;
-    if (length > SAMPLE_LINE_MOST) status = lynx_fail(error, LYNX_LIMIT, "a line of more than %d bytes", SAMPLE_LINE_MOST);
+    if (length > TASK_LINE_MOST) status = lynx_fail(error, LYNX_LIMIT, "a line of more than %d bytes", TASK_LINE_MOST);
     else if (length > strspn(at, " \t\r") || (length > 0 && newline == NULL)) {
-      json_t *line = json_parse_python(at, length, SAMPLE_LINE_MOST, error);
-      status = line == NULL             ? LYNX_INPUT
-               : !json_is_object(line) ? lynx_fail(error, LYNX_INPUT, "found no object; accepted: one answer a line, as `--log_samples` writes it")
-                                        : take_line(set, task, line, error);
+      json_t *line = json_parse_python(at, length, TASK_LINE_MOST, error);
+      status = line == NULL ? LYNX_INPUT
+               : !json_is_object(line)
+                   ? lynx_fail(error, LYNX_INPUT, "found no object; accepted: one answer a line, as `--log_samples` writes it")
+                   : take_line(set, task, line, error);
       json_decref(line);
     }
     if (status != LYNX_OK) {
@@ -109,16 +113,16 @@ enum lynx_status samples_read(struct sample_set *set, const char *file, const ch
 }
 
 static int by_question(const void *a, const void *b) {
-  const struct sample_item *x = a, *y = b;
+  const struct task_answer *x = a, *y = b;
   int order = strcmp(x->task, y->task);
   return order != 0 ? order : strcmp(x->question, y->question);
 }
 
-void samples_finish(struct sample_set *set) {
+void task_answers_finish(struct task_answers *set) {
   size_t n = 0;
   if (set->n > 0) qsort(set->items, set->n, sizeof *set->items, by_question);
   for (size_t i = 0; i < set->n; i++) {
-    struct sample_item *item = &set->items[i], *last = n > 0 ? &set->items[n - 1] : NULL;
+    struct task_answer *item = &set->items[i], *last = n > 0 ? &set->items[n - 1] : NULL;
     if (last != NULL && by_question(last, item) == 0) {
       last->value += item->value;
       last->characters += item->characters;
@@ -132,8 +136,8 @@ void samples_finish(struct sample_set *set) {
   }
 }
 
-void samples_release(struct sample_set *set) {
+void task_answers_release(struct task_answers *set) {
   free(set->items);
   arena_release(&set->arena);
-  *set = (struct sample_set){.n = 0};
+  *set = (struct task_answers){.n = 0};
 }

@@ -1,18 +1,18 @@
-/* decide/samples.h: the answers to each question of an accuracy task, as evaluation harnesses write them.
+/* decide/task_answers.h: the answers to each question of an accuracy task, as evaluation harnesses write them.
  *
  * Format   lm-evaluation-harness's samples_TASK_DATE.jsonl (`--log_samples`): an object a line, with doc_id, doc_hash, prompt_hash, filter,
  *          resps, `metrics` (names) and a member for each of them, 0 to 1
  * Shapes   one item for each question and filter; several answers to one question are its mean. In the order of (task, question)
- * Errors   INPUT: file, line, field, what was found and what would be accepted; LIMIT: more than SAMPLES_MOST items, or a line too long */
-#ifndef DECIDE_SAMPLES_H
-#define DECIDE_SAMPLES_H
+ * Errors   INPUT: file, line, field, what was found and what would be accepted; LIMIT: more than TASK_ANSWERS_MOST items, or a line too long */
+#ifndef DECIDE_TASK_ANSWERS_H
+#define DECIDE_TASK_ANSWERS_H
 
 #include "base/arena.h"
 #include "base/buffer.h"
 
-enum { SAMPLES_MOST = 2000000, SAMPLE_LINE_MOST = 16 << 20 };
+enum { TASK_ANSWERS_MOST = 2000000, TASK_LINE_MOST = 16 << 20 };
 
-struct sample_item {
+struct task_answer {
   const char *task;         /* with its filter: "gsm8k, strict-match" */
   const char *question;     /* the document's number and digest */
   uint64_t prompt;          /* of the prompt's digest; 0: none is there */
@@ -20,19 +20,19 @@ struct sample_item {
   size_t n;                 /* answers */
 };
 
-struct sample_set {
+struct task_answers {
   struct arena arena;
-  struct sample_item *items;
+  struct task_answer *items;
   size_t n, room;
   char metric[64]; /* the first that a file names, or the one that was asked for */
 };
 
-/* task: of the file's name. May be called for several files, then samples_finish. */
-enum lynx_status samples_read(struct sample_set *set, const char *file, const char *task, struct bytes text,
-                              struct lynx_error *error) LYNX_MUST_CHECK;
-void samples_finish(struct sample_set *set); /* sorts, and takes answers to one question together */
-void samples_release(struct sample_set *set);
+/* task: of the file's name. May be called for several files, then task_answers_finish. */
+enum lynx_status task_answers_read(struct task_answers *set, const char *file, const char *task, struct bytes text,
+                                   struct lynx_error *error) LYNX_MUST_CHECK;
+void task_answers_finish(struct task_answers *set); /* sorts, and takes answers to one question together */
+void task_answers_release(struct task_answers *set);
 /* "samples_gsm8k_2026-11-28T10-00-00.123.jsonl" -> "gsm8k". size >= 2. Returns text. */
-char *samples_task_of(const char *file, char *text, size_t size);
+char *task_of_file(const char *file, char *text, size_t size);
 
 #endif
