@@ -78,7 +78,8 @@ def amount(share):
 
 for _ in range(100):
     time.sleep(0.1)
-    if os.path.exists(os.path.join(FOLDER, str(os.getpid()))):
+    page = os.path.join(FOLDER, str(os.getpid()))
+    if os.path.exists(page) and os.path.getsize(page) >= 40:
         break
 before = run()
 began = time.thread_time()
@@ -127,7 +128,8 @@ def work():
 def found():
     for _ in range(100):
         time.sleep(0.05)
-        if os.path.exists(page := os.path.join(FOLDER, str(os.getpid()))):
+        page = os.path.join(FOLDER, str(os.getpid()))
+        if os.path.exists(page) and os.path.getsize(page) >= 40:
             return struct.unpack("<5q", open(page, "rb").read(40))[1]
     return None
 

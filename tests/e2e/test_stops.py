@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+import machine
 from lynx import *
 
 # One loop makes all tokens, one a step; every EVERY seconds it does WHAT for LONG seconds. `each`: every answer by
@@ -83,22 +84,23 @@ def measured(request, tmp_path):
             method=f"{{warm_up: 500ms, counted: {WINDOW}s, sessions: {SESSIONS}, drain: 3s, request_timeout: 10s, "
             "instrument_error_at_most: 1, steady: reported}",
         )
-        r = lynx("run", path, "--out", f"{tmp_path}/r.lynx", "--quiet")
+        with machine.Watch() as others:
+            r = lynx("run", path, "--out", f"{tmp_path}/r.lynx", "--quiet")
         assert r.returncode in (0, 1), r.stderr
     finally:
         server.kill()
         server.wait()
-    return request.param, f"{tmp_path}/r.lynx"
+    return request.param, f"{tmp_path}/r.lynx", others.others
 
 
 def test_stops(measured):
-    what, bundle = measured
+    what, bundle, others = measured
     r = lynx("attribute", bundle, "--json")
     assert r.returncode in (0, 1), r.stderr
     found = json.loads(r.stdout)
     stops, rules = found.get("stops"), [f["id"] for f in found["findings"]]
-    if what != "prompt":  # 20 requests a second are answered: nothing is at its limit
-        assert found["bottleneck"]["id"] == "load_met", found["bottleneck"]
+    if what != "prompt":  # 20 requests a second are answered: nothing is at its limit, where others leave room
+        assert found["bottleneck"]["id"] in ("load_met", *(["processors"] if others > 0.3 else [])), found["bottleneck"]
     if what in ("each", "burst", "none"):
         # On a busy machine neighbours stop it for some ms; what was planted is not among them.
         assert stops is None or (stops["share"] < 0.1 and stops["longest_s"] < 0.9 * LONG), stops
