@@ -86,7 +86,8 @@ static int read_wanted(const struct arguments *a, double *ret) {
   if (margin != NULL && ratio != NULL) return wrong("margin", "--price-ratio beside it", "one of them");
   if (ratio != NULL && !(number_double(ratio, strlen(ratio), ret) && *ret > 1 && *ret < WANTED_MOST))
     return wrong("price-ratio", ratio, "a number above 1, as 1.28; what costs no more pays from any gain: --margin says which is worth it");
-  if (margin != NULL && !read_share(margin, &share)) return wrong("margin", margin, "a share above 0, as 0.1 or 10%");
+  if (margin != NULL && !(read_share(margin, &share) && (share < 1 || strchr(margin, '%') != NULL)))
+    return wrong("margin", margin, "a share above 0, as 0.1 or 10%");
   if (ratio == NULL) *ret = 1 + share;
   return EXIT_HOLDS;
 }
@@ -152,10 +153,33 @@ static int show_judgement(const struct upgrade_report *asked, struct bundle_file
   return code;
 }
 
-/* The one type that the run executed; "": none, or several. */
-static const char *executed_type(const struct result *result) {
+/* The one type that the run executed; "": none that was stated, or several. */
+static const char *executed_type(const struct result *result, char *text, size_t size) {
   const char *type = result->n_precisions == 1 ? result->precisions[0].executed : NULL;
-  return type != NULL ? type : "";
+  return upgrade_type(type != NULL ? type : "", text, size);
+}
+
+/* What each of the questions takes; what is not of it is refused, as it would change nothing. */
+enum question { OF_UPGRADE = 1, OF_FLEET = 2, OF_PRECISION = 4, OF_DEVICES = 8 };
+
+static bool options_fit(const struct arguments *a, int question) {
+  static const int of[] = {[FLAG_UPGRADE] = OF_UPGRADE,     [FLAG_FROM] = OF_UPGRADE,
+                           [FLAG_TO] = OF_UPGRADE,          [FLAG_MARGIN] = OF_UPGRADE | OF_PRECISION,
+                           [FLAG_PRICE_RATIO] = OF_UPGRADE, [FLAG_DEVICES] = OF_DEVICES,
+                           [FLAG_RATE] = OF_FLEET,          [FLAG_WITHIN] = OF_FLEET,
+                           [FLAG_PERCENTILE] = OF_FLEET,    [FLAG_SPARE] = OF_FLEET,
+                           [FLAG_ROUTE] = OF_FLEET,         [FLAG_BURSTINESS] = OF_FLEET,
+                           [FLAG_METRIC] = OF_PRECISION,    [FLAG_JSON] = OF_UPGRADE | OF_FLEET | OF_PRECISION | OF_DEVICES};
+  const int words = question == OF_DEVICES ? 0 : question == OF_UPGRADE ? 1 : question == OF_FLEET ? 2 : 3;
+  for (size_t i = 0; i < LYNX_COUNT(of); i++)
+    if (a->option[i] != NULL && (of[i] & question) == 0) {
+      complain("lynxbench decide: --%s: it is of another question; accepted: those that `lynxbench decide --help` names for this one\n",
+               options[i].name);
+      return false;
+    }
+  if (a->n_positional <= words) return true;
+  complain("lynxbench decide: found '%s', which is one word too many\nnext: lynxbench decide --help\n", a->positional[words]);
+  return false;
 }
 
 static bool is_asked(const struct arguments *a, const char *word) {
@@ -199,9 +223,14 @@ static int run(const struct arguments *a) {
   struct upgrade_question question = {.upgrade = &upgrade};
   struct upgrade_report report = {.question = &question, .by_price = a->option[FLAG_PRICE_RATIO] != NULL};
   bool json = a->option[FLAG_JSON] != NULL;
-  if (a->option[FLAG_DEVICES] != NULL) return show_devices(json);
-  if (is_asked(a, "fleet")) return run_fleet(a);
-  if (is_asked(a, "precision")) return run_precision(a);
+  const int asked = a->option[FLAG_DEVICES] != NULL ? OF_DEVICES
+                    : is_asked(a, "fleet")          ? OF_FLEET
+                    : is_asked(a, "precision")      ? OF_PRECISION
+                                                    : OF_UPGRADE;
+  if (!options_fit(a, asked)) return EXIT_WRONG_INPUT;
+  if (asked == OF_DEVICES) return show_devices(json);
+  if (asked == OF_FLEET) return run_fleet(a);
+  if (asked == OF_PRECISION) return run_precision(a);
   if (a->n_positional != 1) {
     complain(
         "lynxbench decide: found %d words; accepted: the bundle of a perturbed run, or fleet and the bundle of a climb, or precision and "
@@ -215,7 +244,9 @@ static int run(const struct arguments *a) {
   const char *path = a->positional[0];
   if (!bundle_file_open_possible(path, &file)) return EXIT_WRONG_INPUT;
   question.accelerator = file.result.accelerator != NULL ? file.result.accelerator : "";
-  question.executed = executed_type(&file.result);
+  char type[UPGRADE_TEXT];
+  question.on_processor = file.result.on_processor;
+  question.executed = executed_type(&file.result, type, sizeof type);
   report.result = &file.result;
   report.path = path;
   if (file.result.perturbed) code = show_judgement(&report, &file, json);
@@ -248,8 +279,8 @@ const struct command command_decide = {
         "that it refutes an upgrade and never promises one: else it cannot decide, and says because of what, and what to do next:\n"
         "exit code 3. More memory, another architecture and another precision are never bounded: only a trial shows.\n\n"
         "`decide fleet` takes a run that climbed, and says how many such executors answer --rate requests each second in time, with some\n"
-        "to spare: by simulation from the measured curve. Exit code 0: a number; 1: alone on one, a request takes longer than the "
-        "limit.\n\n"
+        "to spare: by simulation from the measured curve. Exit code 0: a number; 1: alone on one, a request takes longer than the\n"
+        "limit; 3: none of up to 1024 was shown to be enough.\n\n"
         "`decide precision` pairs the answers of lm-evaluation-harness (--log_samples) under two precisions: go (0) where no task loses "
         "the\n"
         "--margin, no-go (1) where one certainly does, else not decided (3) and how many more questions would do.",

@@ -11,7 +11,7 @@
 
 enum { PAGE_MAX = 4 << 20, ARRIVALS = 50000, SPARE_MOST = 64 };
 #define RATE_MOST 1e6
-#define BURSTINESS_MOST 20
+#define BURSTINESS_MOST 5 /* beyond, few bursts make all of the tail: 500,000 arrivals hold too few of them */
 #define PERCENTILE_USUAL 0.99
 #define SEED 1
 
@@ -32,10 +32,10 @@ static bool read_load(const struct decide_fleet *asked, struct fleet_load *ret, 
   *ret = (struct fleet_load){.burstiness = 1, .routing = FLEET_LEAST, .seed = SEED, .n_arrivals = ARRIVALS};
   if (asked->rate == NULL) return wrong("rate", NULL, "requests each second, at the peak, as 40");
   bool good = read_number("rate", asked->rate, 1e-6, RATE_MOST, "requests each second, above 0, as 40", &ret->rate_per_s) &&
-              read_number("percentile", asked->percentile, 50, 99.9, "from 50 to 99.9, as 99", &percentile) &&
+              read_number("percentile", asked->percentile, 50, 99.9, "a number from 50 to 99.9, as 99 (no share, no p)", &percentile) &&
               read_number("spare", asked->spare, 0, SPARE_MOST, "how many may be lost, from 0 to 64", &spare) &&
               read_number("burstiness", asked->burstiness, 1, BURSTINESS_MOST,
-                          "the coefficient of variation of the times between requests, from 1 (Poisson) to 20", &ret->burstiness);
+                          "the coefficient of variation of the times between requests, from 1 (Poisson) to 5", &ret->burstiness);
   if (!good) return false;
   if (spare != floor(spare)) return wrong("spare", asked->spare, "a whole number");
   ret->percentile = percentile / 100;

@@ -10,7 +10,7 @@
 #include "cli/text_file.h"
 #include "report/precision_report.h"
 
-enum { PAGE_MAX = 4 << 20, TEXT_MOST = 256 << 20, TASK = 128 };
+enum { PAGE_MAX = 4 << 20, TEXT_MOST = 256 << 20, TASK = 128, PATH = 4200 };
 #define CONFIDENCE 0.95
 
 static bool read_one(struct task_answers *set, const char *path, const char *task) {
@@ -27,10 +27,30 @@ static int is_samples(const struct dirent *entry) {
   return strncmp(entry->d_name, "samples_", 8) == 0 && text_ends_with(entry->d_name, ".jsonl");
 }
 
+static int is_folder_name(const struct dirent *entry) {
+  return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+}
+
+/* The harness makes a folder of the model's name in the one that it is given. path[4200] */
+static void go_deeper(char *path) {
+  struct dirent **entries = NULL, **inner = NULL;
+  int n = scandir(path, &entries, is_samples, NULL), n_inner = n == 0 ? scandir(path, &inner, is_folder_name, NULL) : 0;
+  if (n_inner == 1 && strlen(path) + strlen(inner[0]->d_name) + 2 < PATH) {
+    strcat(path, "/");
+    strcat(path, inner[0]->d_name);
+  }
+  for (int i = 0; i < n; i++) free(entries[i]);
+  for (int i = 0; i < n_inner; i++) free(inner[i]);
+  free(entries);
+  free(inner);
+}
+
 /* A run writes one file for each task. Two of one task are two runs, and which is meant is not known. */
-static bool read_folder(struct task_answers *set, const char *folder) {
+static bool read_folder(struct task_answers *set, const char *named) {
   struct dirent **entries = NULL;
-  char path[4200], task[TASK], before[TASK] = "";
+  char folder[PATH], path[2 * PATH], task[TASK], before[TASK] = "";
+  (void)snprintf(folder, sizeof folder, "%s", named);
+  go_deeper(folder);
   int n = scandir(folder, &entries, is_samples, alphasort);
   bool good = n > 0;
   if (!good) complain("lynxbench decide precision: %s: found no samples_*.jsonl; accepted: what --log_samples writes\n", folder);
@@ -54,7 +74,7 @@ static bool read_side(struct task_answers *set, const char *path, const char *na
   struct stat info;
   char task[TASK];
   *set = (struct task_answers){.n = 0};
-  if (metric != NULL) (void)snprintf(set->metric, sizeof set->metric, "%s", metric);
+  if (metric != NULL) (void)snprintf(set->asked, sizeof set->asked, "%s", metric);
   bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
   bool good = is_folder ? read_folder(set, path) : read_one(set, path, task_of_file(named, task, sizeof task));
   if (good) task_answers_finish(set);
@@ -65,8 +85,7 @@ static int judge(const struct decide_precision *asked, const struct task_answers
   struct lynx_error error = {0};
   struct buffer out;
   struct precision_judgement *j = xalloc(1, sizeof *j);
-  const struct precision_report report = {
-      .judgement = j, .metric = before->metric, .before = asked->before, .after = asked->after, .confidence = CONFIDENCE};
+  const struct precision_report report = {.judgement = j, .before = asked->before, .after = asked->after, .confidence = CONFIDENCE};
   lynx_error_at(&error, asked->after, 0, NULL);
   if (precision_judge(before, after, asked->margin, CONFIDENCE, j, &error) != LYNX_OK) {
     free(j);
@@ -92,7 +111,7 @@ static int judge(const struct decide_precision *asked, const struct task_answers
 int decide_precision(const struct decide_precision *asked) {
   struct task_answers before, after = {.n = 0};
   bool good = read_side(&before, asked->before, asked->before, asked->metric) &&
-              read_side(&after, asked->after, asked->before, before.metric);
+              read_side(&after, asked->after, asked->before, asked->metric);
   int code = good ? judge(asked, &before, &after) : EXIT_WRONG_INPUT;
   task_answers_release(&before);
   task_answers_release(&after);

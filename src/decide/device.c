@@ -84,7 +84,20 @@ static size_t next_word(const char **at) {
   return n;
 }
 
+static bool has_word(const char *text, const char *word) {
+  size_t n;
+  for (const char *at = text; (n = next_word(&at)) > 0; at += n)
+    if (n == strlen(word) && strncasecmp(at, word, n) == 0) return true;
+  return false;
+}
+
 bool device_is(const struct device *device, const char *found) {
+  /* Words of another product of the same number: in both, or in neither. */
+  static const char *const apart[] = {"PCIe", "NVL", "40GB", "Quadro", "Ada", "Laptop", "Mobile"};
+  for (size_t i = 0; i < LYNX_COUNT(apart); i++) {
+    bool one_form = strcmp(apart[i], "PCIe") == 0 && strchr(device->name, '-') == NULL; /* "L4" is sold in no other */
+    if (!one_form && has_word(device->name, apart[i]) != has_word(found, apart[i])) return false;
+  }
   const char *model = device->name;
   size_t length = next_word(&model);
   while (length > 0 && strcspn(model, "0123456789") >= length) { /* "RTX" alone says little: the word with the number does */

@@ -23,7 +23,7 @@ extern const char devices_read_on[];                       /* the date */
 const char *device_figure_text(enum device_figure figure); /* "arithmetic.bf16" */
 
 const struct device *device_find(const char *name); /* letters and digits alone count: "h100 sxm" is H100-SXM; NULL */
-/* Is the device that a machine names likely this one ("NVIDIA H100 80GB HBM3")? By the model's number alone. */
+/* Is the device that a machine names likely this one ("NVIDIA H100 80GB HBM3")? By the model's number, and words that tell one product from another. */
 bool device_is(const struct device *device, const char *found);
 /* What gets faster from one to the other, of what both have. */
 void device_upgrade(const struct device *from, const struct device *to, struct upgrade *ret);

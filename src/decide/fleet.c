@@ -9,7 +9,10 @@
 #include "stats/quantile.h"
 #include "stats/special.h"
 
-enum { BATCHES = 10, WAITING_MOST = 1 << 16 };
+enum { BATCHES = 10 };
+#define BUSY_MUCH 0.9 /* above it, and of bursts, times depend on one another for long: more arrivals */
+#define BURSTY_MUCH 1.5
+#define ARRIVALS_MORE 10
 
 const char *fleet_routing_text(enum fleet_routing routing) {
   static const char *const texts[FLEET_ROUTINGS] = {"random", "in-turn", "two-choices", "least"};
@@ -67,7 +70,7 @@ struct job {
 };
 
 struct executor {
-  struct job *served; /* most */
+  struct job *served; /* most; a heap: whose turn to end is next comes first */
   size_t n;
   struct job *waiting; /* a ring */
   size_t first, n_waiting, room;
@@ -83,8 +86,11 @@ struct simulation {
   double *rates; /* rates[n]: work that each of n gets in a second */
   double now, work_mean, p_fast, rate_fast, rate_slow;
   double *times; /* of those that count, in the order in which they ended */
-  size_t n_times, n_found_full, n_arrived;
+  size_t n_wanted, n_times, n_found_full, n_arrived;
   double in_flight_time, counted_time;
+  double *ends;    /* when the next request of each executor ends; INFINITY: it is idle. So many as there are leaves */
+  size_t *soonest; /* a tournament of those: soonest[1] wins; leaves begin at n_leaves */
+  size_t n_leaves;
 };
 
 static double uniform(struct simulation *s) {
@@ -134,18 +140,35 @@ static void advance(struct simulation *s, struct executor *e) {
 static void serve(struct simulation *s, struct executor *e, struct job job) {
   double work = s->load->work[random_below(&s->random, s->load->n_work)] / s->work_mean;
   job.done_at = e->clock + work;
-  e->served[e->n++] = job;
+  size_t i = e->n++;
+  for (; i > 0 && e->served[(i - 1) / 2].done_at > job.done_at; i = (i - 1) / 2) e->served[i] = e->served[(i - 1) / 2];
+  e->served[i] = job;
 }
 
-static void arrive(struct simulation *s, bool counts) {
-  struct executor *e = &s->executors[choose(s)];
+static struct job take_first(struct executor *e) {
+  struct job first = e->served[0], last = e->served[--e->n];
+  size_t i = 0;
+  for (size_t child = 1; child < e->n; child = 2 * i + 1) {
+    if (child + 1 < e->n && e->served[child + 1].done_at < e->served[child].done_at) child++;
+    if (e->served[child].done_at >= last.done_at) break;
+    e->served[i] = e->served[child];
+    i = child;
+  }
+  if (e->n > 0) e->served[i] = last;
+  return first;
+}
+
+/* Returns whose it became. */
+static size_t arrive(struct simulation *s, bool counts) {
+  size_t chosen = choose(s);
+  struct executor *e = &s->executors[chosen];
   struct job job = {.arrived = s->now, .counts = counts};
   advance(s, e);
   s->n_in_flight++;
   s->n_arrived += counts;
   if (e->n < s->most) {
     serve(s, e, job);
-    return;
+    return chosen;
   }
   s->n_found_full += counts;
   if (e->n_waiting == e->room) { /* the ring is straightened while it grows */
@@ -158,27 +181,20 @@ static void arrive(struct simulation *s, bool counts) {
     e->first = 0;
   }
   e->waiting[(e->first + e->n_waiting++) % e->room] = job;
-}
-
-static size_t first_done(const struct executor *e) {
-  size_t first = 0;
-  for (size_t i = 1; i < e->n; i++)
-    if (e->served[i].done_at < e->served[first].done_at) first = i;
-  return first;
+  return chosen;
 }
 
 /* When the next one of this executor ends; INFINITY: it is idle. */
 static double next_end(const struct simulation *s, const struct executor *e) {
   if (e->n == 0) return INFINITY;
-  double left = e->served[first_done(e)].done_at - e->clock;
+  double left = e->served[0].done_at - e->clock;
   return e->since + fmax(0, left) / s->rates[e->n];
 }
 
 static void finish(struct simulation *s, struct executor *e) {
   advance(s, e);
-  size_t i = first_done(e);
-  if (e->served[i].counts && s->n_times < s->load->n_arrivals) s->times[s->n_times++] = s->now - e->served[i].arrived;
-  e->served[i] = e->served[--e->n];
+  struct job done = take_first(e);
+  if (done.counts && s->n_times < s->n_wanted) s->times[s->n_times++] = s->now - done.arrived;
   s->n_in_flight--;
   if (e->n_waiting == 0) return;
   struct job next = e->waiting[e->first];
@@ -187,35 +203,47 @@ static void finish(struct simulation *s, struct executor *e) {
   serve(s, e, next);
 }
 
-/* False: more and more wait. */
-static bool simulate(struct simulation *s, double *ends) {
-  const size_t before = s->load->n_arrivals / 10, all = before + s->load->n_arrivals;
-  const double waiting_most = (double)s->most * (double)s->n_executors + WAITING_MOST;
+static void begin_tournament(struct simulation *s) {
+  s->n_leaves = 1;
+  while (s->n_leaves < s->n_executors) s->n_leaves *= 2;
+  s->ends = xalloc(s->n_leaves, sizeof *s->ends);
+  s->soonest = xalloc(2 * s->n_leaves, sizeof *s->soonest);
+  for (size_t i = 0; i < s->n_leaves; i++) {
+    s->ends[i] = INFINITY;
+    s->soonest[s->n_leaves + i] = i;
+  }
+  for (size_t k = s->n_leaves - 1; k > 0; k--) s->soonest[k] = s->soonest[2 * k];
+}
+
+static void end_changed(struct simulation *s, size_t i) {
+  s->ends[i] = next_end(s, &s->executors[i]);
+  for (size_t k = (s->n_leaves + i) / 2; k > 0; k /= 2) {
+    size_t left = s->soonest[2 * k], right = s->soonest[2 * k + 1];
+    s->soonest[k] = s->ends[right] < s->ends[left] ? right : left;
+  }
+}
+
+static void simulate(struct simulation *s) {
+  const size_t before = s->n_wanted / 10, all = before + s->n_wanted;
   double next_arrival = next_gap(s);
   for (size_t n = 0; n < all || s->n_times < s->n_arrived;) {
-    size_t soonest = 0;
-    for (size_t i = 1; i < s->n_executors; i++)
-      if (ends[i] < ends[soonest]) soonest = i;
-    bool arrives = n < all && next_arrival <= ends[soonest];
-    double at = arrives ? next_arrival : ends[soonest];
+    const size_t soonest = s->soonest[1];
+    bool arrives = n < all && next_arrival <= s->ends[soonest];
+    double at = arrives ? next_arrival : s->ends[soonest];
     if (n > before && n < all) {
       s->in_flight_time += (double)s->n_in_flight * (at - s->now);
       s->counted_time += at - s->now;
     }
     s->now = at;
     if (arrives) {
-      arrive(s, n >= before);
+      end_changed(s, arrive(s, n >= before));
       n++;
       next_arrival = s->now + next_gap(s);
-      for (size_t i = 0; i < s->n_executors; i++)
-        if (s->executors[i].since == s->now) ends[i] = next_end(s, &s->executors[i]);
     } else {
       finish(s, &s->executors[soonest]);
-      ends[soonest] = next_end(s, &s->executors[soonest]);
+      end_changed(s, soonest);
     }
-    if ((double)s->n_in_flight > waiting_most) return false;
   }
-  return true;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -223,22 +251,39 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The mean over batches of what is asked of each, and Student's interval at 95 %. p NAN: of means. */
-static struct fleet_figure by_batches(const double *times, size_t n, double p) {
-  double of[BATCHES], sum = 0, squares = 0;
-  size_t each = n / BATCHES;
-  double *copy = xalloc(each + 1, sizeof *copy);
-  for (size_t b = 0; b < BATCHES; b++) {
-    memcpy(copy, times + b * each, each * sizeof *copy);
-    qsort(copy, each, sizeof *copy, ascending);
-    of[b] = isnan(p) ? quantile_plain_mean(copy, each) : quantile_of(copy, each, p);
-    sum += of[b];
-  }
-  free(copy);
-  double mean = sum / BATCHES;
-  for (size_t b = 0; b < BATCHES; b++) squares += (of[b] - mean) * (of[b] - mean);
-  double half = special_t_quantile(0.975, BATCHES - 1) * sqrt(squares / (BATCHES - 1) / BATCHES);
+/* Student's half width at 95 % of a mean over batches. */
+static double half_width(const double of[BATCHES], double *ret_mean) {
+  double sum = 0, squares = 0;
+  for (size_t b = 0; b < BATCHES; b++) sum += of[b];
+  *ret_mean = sum / BATCHES;
+  for (size_t b = 0; b < BATCHES; b++) squares += (of[b] - *ret_mean) * (of[b] - *ret_mean);
+  return special_t_quantile(0.975, BATCHES - 1) * sqrt(squares / (BATCHES - 1) / BATCHES);
+}
+
+static struct fleet_figure mean_of(const double *times, size_t n) {
+  double of[BATCHES], mean;
+  for (size_t b = 0; b < BATCHES; b++) of[b] = quantile_plain_mean(times + b * (n / BATCHES), n / BATCHES);
+  double half = half_width(of, &mean);
   return (struct fleet_figure){mean, mean - half, mean + half};
+}
+
+/* The quantile of all. A batch's own quantile is too low, as its worst moments are in few batches: the interval is of the share of times at
+ * or below it, which differs from batch to batch, and its ends are the quantiles at the ends of that. */
+static struct fleet_figure quantile_by_batches(const double *times, size_t n, double p) {
+  double of[BATCHES], share, *sorted = xalloc(n + 1, sizeof *sorted);
+  memcpy(sorted, times, n * sizeof *sorted);
+  qsort(sorted, n, sizeof *sorted, ascending);
+  struct fleet_figure ret = {.estimate = quantile_of(sorted, n, p)};
+  for (size_t b = 0; b < BATCHES; b++) {
+    size_t each = n / BATCHES, below = 0;
+    for (size_t i = b * each; i < (b + 1) * each; i++) below += times[i] <= ret.estimate;
+    of[b] = (double)below / (double)each;
+  }
+  double half = half_width(of, &share);
+  ret.low = p - half > 0 ? quantile_of(sorted, n, p - half) : 0;
+  ret.high = p + half < 1 ? quantile_of(sorted, n, p + half) : INFINITY;
+  free(sorted);
+  return ret;
 }
 
 struct fleet_times fleet_simulate(const struct fleet_curve *curve, const struct fleet_load *load, size_t n_executors) {
@@ -250,25 +295,24 @@ struct fleet_times fleet_simulate(const struct fleet_curve *curve, const struct 
   s.work_mean = quantile_plain_mean(load->work, load->n_work);
   s.executors = xalloc(n_executors, sizeof *s.executors);
   s.rates = xalloc(s.most + 1, sizeof *s.rates);
-  s.times = xalloc(load->n_arrivals, sizeof *s.times);
-  double *ends = xalloc(n_executors, sizeof *ends);
+  const bool slow = load->rate_per_s > BUSY_MUCH * rate_when_full(curve) * (double)n_executors || load->burstiness > BURSTY_MUCH;
+  s.n_wanted = load->n_arrivals * (slow ? ARRIVALS_MORE : 1);
+  s.times = xalloc(s.n_wanted, sizeof *s.times);
   for (size_t n = 1; n <= s.most; n++) s.rates[n] = fleet_rate(curve, (double)n) / (double)n;
-  for (size_t i = 0; i < n_executors; i++) {
-    s.executors[i].served = xalloc(s.most, sizeof *s.executors[i].served);
-    ends[i] = INFINITY;
-  }
-  ret.steady = simulate(&s, ends);
-  if (ret.steady) {
-    ret.mean = by_batches(s.times, s.n_times, NAN);
-    ret.quantile = by_batches(s.times, s.n_times, load->percentile);
-    ret.in_flight = s.counted_time > 0 ? s.in_flight_time / s.counted_time / (double)n_executors : NAN;
-    ret.waiting = s.n_arrived > 0 ? (double)s.n_found_full / (double)s.n_arrived : NAN;
-  }
+  for (size_t i = 0; i < n_executors; i++) s.executors[i].served = xalloc(s.most, sizeof *s.executors[i].served);
+  begin_tournament(&s);
+  simulate(&s);
+  ret.steady = true;
+  ret.mean = mean_of(s.times, s.n_times);
+  ret.quantile = quantile_by_batches(s.times, s.n_times, load->percentile);
+  ret.in_flight = s.counted_time > 0 ? s.in_flight_time / s.counted_time / (double)n_executors : NAN;
+  ret.waiting = s.n_arrived > 0 ? (double)s.n_found_full / (double)s.n_arrived : NAN;
   for (size_t i = 0; i < n_executors; i++) {
     free(s.executors[i].served);
     free(s.executors[i].waiting);
   }
-  free(ends);
+  free(s.ends);
+  free(s.soonest);
   free(s.times);
   free(s.rates);
   free(s.executors);
@@ -285,7 +329,7 @@ size_t fleet_least(const struct fleet_curve *curve, const struct fleet_load *loa
   struct fleet_times times;
   double needed = load->rate_per_s / (FLEET_BUSY_MOST * rate_when_full(curve));
   if (!(needed < FLEET_MOST)) return 0;
-  size_t low = (size_t)needed, high = low + 1; /* low: too few */
+  size_t low = (size_t)ceil(needed) - (needed > 0), high = low + 1; /* low: too few */
   while (!meets(curve, load, high, limit_s, ret)) {
     if (high == FLEET_MOST) return 0;
     low = high;

@@ -37,7 +37,8 @@ struct fleet_load {
   size_t n_work;
   double percentile; /* of the times: between 0 and 1 */
   uint64_t seed;
-  size_t n_arrivals; /* that count; a tenth more come before */
+  size_t
+      n_arrivals; /* that count, at least (bursts, and executors that are nearly full, take ten times as many); a tenth more come before */
 };
 
 struct fleet_figure {

@@ -8,6 +8,7 @@
 #include "stats/quantile.h"
 
 #define MORE 1.1 /* of a figure that is known to a tenth, or so */
+#define FEWER 0.9
 
 static void add_variant(struct fleet_answer *a, const char *what, size_t needed) {
   if (a->n_variants < FLEET_VARIANTS_MAX) a->variants[a->n_variants++] = (struct fleet_variant){what, needed};
@@ -18,7 +19,7 @@ static void vary_load(const struct fleet_curve *curve, const struct fleet_load *
   struct fleet_load other = *load;
   other.rate_per_s = load->rate_per_s * MORE;
   add_variant(a, "10 % more requests", fleet_least(curve, &other, limit_s, &times));
-  other.rate_per_s = load->rate_per_s / MORE;
+  other.rate_per_s = load->rate_per_s * FEWER;
   add_variant(a, "10 % fewer requests", fleet_least(curve, &other, limit_s, &times));
   other = *load;
   other.burstiness = 2 * load->burstiness;
@@ -28,7 +29,7 @@ static void vary_load(const struct fleet_curve *curve, const struct fleet_load *
 static void vary_curve(const struct fleet_curve *curve, const struct fleet_load *load, double limit_s, struct fleet_answer *a) {
   struct fleet_times times;
   struct fleet_curve slower = *curve;
-  for (size_t i = 0; i < slower.n; i++) slower.rate[i] /= MORE;
+  for (size_t i = 0; i < slower.n; i++) slower.rate[i] *= FEWER;
   add_variant(a, "each executor 10 % slower", fleet_least(&slower, load, limit_s, &times));
 }
 

@@ -90,6 +90,7 @@ enum lynx_status fleet_read(struct bundle *bundle, const struct result *result, 
   if (status != LYNX_OK) return status;
   ret->work = xalloc(FLEET_WORK_MAX, sizeof *ret->work);
   status = read_steps(&r, bundle, error);
+  if (status == LYNX_OK && ret->curve.in_flight[0] == 1 && r.rows[0].n >= FLEET_WORK_ALONE) ret->n_work = r.rows[0].n; /* the first ones */
   if (status == LYNX_OK && ret->n_work < FLEET_WORK_LEAST)
     status = lynx_fail(error, LYNX_INPUT, "found %zu requests in the climb; accepted: %d at least, to know how unlike they are",
                        ret->n_work, FLEET_WORK_LEAST);

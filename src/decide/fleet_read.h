@@ -1,8 +1,8 @@
 /* decide/fleet_read.h: the curve of one executor, and the work of its requests, from a run that climbed.
  *
  * Curve    of each step that answered: its tokens each second, divided by the tokens of an answer; without tokens, answers each second
- * Work     of each request of the climb its end-to-end time, divided by the mean of its step: at most FLEET_WORK_MAX. What requests of one
- *          step waited for one another is in it, so that they seem a little less alike than they are
+ * Work     end-to-end times of the requests that were alone, where there are FLEET_WORK_ALONE; else of all of the climb, each divided by
+ *          the mean of its step: what requests of one step waited for one another is in it, and they seem less alike than they are
  * Errors   INPUT: the run did not climb, or fewer than FLEET_STEPS_LEAST of its steps tell anything; what to do is said */
 #ifndef DECIDE_FLEET_READ_H
 #define DECIDE_FLEET_READ_H
@@ -10,7 +10,7 @@
 #include "decide/fleet.h"
 #include "result/result.h"
 
-enum { FLEET_WORK_MAX = 20000, FLEET_STEPS_LEAST = 3, FLEET_WORK_LEAST = 20 };
+enum { FLEET_WORK_ALONE = 30, FLEET_WORK_MAX = 20000, FLEET_STEPS_LEAST = 3, FLEET_WORK_LEAST = 20 };
 
 struct fleet_measured {
   struct fleet_curve curve;

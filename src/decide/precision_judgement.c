@@ -14,6 +14,8 @@ static int order_of(const struct task_answer *x, const struct task_answer *y) {
   return order != 0 ? order : strcmp(x->question, y->question);
 }
 
+#define UNPAIRED_MOST 0.01 /* of the questions: who answers fewer may have left out the hard ones */
+
 struct pair {
   const struct task_answer *before, *after;
 };
@@ -32,7 +34,7 @@ static void pair_all(const struct task_answers *a, const struct task_answers *b,
     if (order != 0) {
       j->n_only_before += order < 0;
       j->n_only_after += order > 0;
-    } else if (x->prompt != 0 && y->prompt != 0 && x->prompt != y->prompt) j->n_other_prompt++;
+    } else if ((x->prompt != 0 && y->prompt != 0 && x->prompt != y->prompt) || strcmp(x->metric, y->metric) != 0) j->n_other_prompt++;
     else {
       p->pairs[p->n++] = (struct pair){x, y};
     }
@@ -79,6 +81,7 @@ static void add_pair(struct precision_task *t, const struct task_answer *x, cons
   t->binary = t->binary && is_one_or_none(x->value) && is_one_or_none(y->value);
   t->counts.lost += x->value > y->value;
   t->counts.won += y->value > x->value;
+  t->metric = x->metric;
   *length_before += x->characters;
   *length_after += y->characters;
 }
@@ -86,6 +89,17 @@ static void add_pair(struct precision_task *t, const struct task_answer *x, cons
 static size_t count_tasks(const struct pairing *p) {
   size_t n = 0;
   for (size_t i = 0; i < p->n; i++) n += i == 0 || strcmp(p->pairs[i].before->task, p->pairs[i - 1].before->task) != 0;
+  return n;
+}
+
+/* Tasks of a side of which no question was paired. Both are in order. */
+static size_t lone_tasks(const struct task_answers *side, const struct pairing *p) {
+  size_t n = 0, k = 0;
+  for (size_t i = 0; i < side->n; i++) {
+    if (i > 0 && strcmp(side->items[i].task, side->items[i - 1].task) == 0) continue;
+    while (k < p->n && strcmp(p->pairs[k].before->task, side->items[i].task) < 0) k++;
+    n += k == p->n || strcmp(p->pairs[k].before->task, side->items[i].task) != 0;
+  }
   return n;
 }
 
@@ -105,7 +119,8 @@ static void judge_tasks(const struct pairing *p, double confidence, size_t n_tas
     t->length_ratio = length_before > 0 ? length_after / length_before : NAN;
     judge_task(t, differences, n, confidence, n_tasks);
     if (t->difference.low <= -j->margin && t->corrected.high >= -j->margin)
-      t->needed = paired_needed(t->difference.estimate, variance_of(differences, n), j->margin, confidence);
+      t->needed = t->binary ? paired_needed_of(&t->counts, j->margin, confidence)
+                            : paired_needed(t->difference.estimate, variance_of(differences, n), j->margin, confidence);
   }
   free(differences);
 }
@@ -121,7 +136,9 @@ static void decide(struct precision_judgement *j) {
     if (t->corrected.high < j->tasks[lowest].corrected.high) lowest = i;
   }
   if (no_go) j->worst = lowest;
-  j->decision = no_go ? PRECISION_NO_GO : go ? PRECISION_GO : PRECISION_NOT_DECIDED;
+  size_t unpaired = j->n_only_before + j->n_only_after + j->n_other_prompt;
+  j->incomplete = j->n_lone_tasks > 0 || (double)unpaired > UNPAIRED_MOST * (double)(unpaired + j->n_paired);
+  j->decision = no_go ? PRECISION_NO_GO : go && !j->incomplete ? PRECISION_GO : PRECISION_NOT_DECIDED;
 }
 
 enum lynx_status precision_judge(const struct task_answers *before, const struct task_answers *after, double margin, double confidence,
@@ -131,12 +148,14 @@ enum lynx_status precision_judge(const struct task_answers *before, const struct
   struct pairing p = {xalloc(most + 1, sizeof *p.pairs), 0};
   pair_all(before, after, &p, ret);
   size_t n_tasks = count_tasks(&p);
+  ret->n_lone_tasks = lone_tasks(before, &p) + lone_tasks(after, &p);
   enum lynx_status status = LYNX_OK;
   if (2 * p.n < all || p.n == 0)
-    status = lynx_fail(error, LYNX_INPUT,
-                       "%zu questions are in both, of %zu and %zu (%zu have another prompt); accepted: the same tasks, prompts and number "
-                       "of examples, under two precisions",
-                       p.n, before->n, after->n, ret->n_other_prompt);
+    status = lynx_fail(
+        error, LYNX_INPUT,
+        "%zu questions are in both, of %zu and %zu (%zu have another prompt or metric); accepted: the same tasks, prompts and number "
+        "of examples, under two precisions",
+        p.n, before->n, after->n, ret->n_other_prompt);
   else if (n_tasks > PRECISION_TASKS_MAX)
     status = lynx_fail(error, LYNX_LIMIT, "found %zu tasks; accepted: %d", n_tasks, PRECISION_TASKS_MAX);
   else {

@@ -4,6 +4,7 @@
  * Go         of every task the interval of the difference lies above -margin, which was fixed before. All must, so that no correction for
  *            several tasks is due (intersection-union)
  * No-go      of some task it lies below -margin, at a confidence that is corrected for their number (Bonferroni; Holm's first step)
+ * Whole      a task that one side lacks, or more than a hundredth of the questions, keeps it from go
  * Else       not decided, and how many more questions would decide the task that is farthest from it
  * Alarms     what no margin sees: answers that became shorter or longer by a tenth, questions of which many changed sides */
 #ifndef DECIDE_PRECISION_JUDGEMENT_H
@@ -19,6 +20,7 @@ struct precision_task {
   const char *name;            /* of the set's arena */
   struct paired_counts counts; /* of what is right or wrong */
   bool binary;
+  const char *metric;
   double before, after;                           /* means */
   struct paired_difference difference, corrected; /* corrected: for the number of tasks */
   double exact;                                   /* McNemar's; NAN where values are not 0 and 1 */
@@ -31,6 +33,8 @@ struct precision_judgement {
   double margin;
   struct precision_task tasks[PRECISION_TASKS_MAX];
   size_t n_tasks, worst; /* worst: that decides, or is farthest from it */
+  size_t n_lone_tasks;   /* of one side only */
+  bool incomplete;       /* a task, or more than a hundredth of the questions, is on one side only: no go is given */
   size_t n_paired, n_only_before, n_only_after, n_other_prompt;
 };
 

@@ -33,6 +33,13 @@ static uint64_t number_of(const char *text) {
   return ret != 0 ? ret : 1;
 }
 
+static bool less_is_better(const char *metric) {
+  static const char *const names[] = {"wer", "cer", "ter", "mer", "mse", "mae", "ece", "brier_score", "bits_per_byte", "loss"};
+  for (size_t i = 0; i < LYNX_COUNT(names); i++)
+    if (strcasecmp(metric, names[i]) == 0) return true;
+  return strstr(metric, "perplexity") != NULL || strstr(metric, "error") != NULL;
+}
+
 /* The metric that is read: by name, the first of `metrics`, or of older files the first member that is one. */
 static const char *find_metric(struct task_answers *set, const json_t *line) {
   static const char *const usual[] = {"exact_match", "acc", "pass@1", "acc_norm", "em", "f1", "mc2", "mc1"};
@@ -40,15 +47,20 @@ static const char *find_metric(struct task_answers *set, const json_t *line) {
   if (set->metric[0] != 0) return set->metric;
   for (size_t i = 0; i < LYNX_COUNT(usual) && named == NULL; i++)
     if (json_object_get(line, usual[i]) != NULL) named = usual[i];
+  if (set->asked[0] != 0) named = set->asked;
   if (named == NULL || strlen(named) >= sizeof set->metric) return NULL;
   (void)snprintf(set->metric, sizeof set->metric, "%s", named);
   return set->metric;
 }
 
-/* Of the first text in nested arrays: what the model wrote. */
+/* Of the first text in nested arrays: what the model wrote. Of a choice among given answers there are numbers with it. */
 static double characters_of(const json_t *resps) {
-  for (int depth = 0; depth < 4 && json_is_array(resps); depth++) resps = json_array_get(resps, 0);
-  return json_is_string(resps) ? (double)json_string_length(resps) : NAN;
+  size_t n = 0;
+  for (int depth = 0; depth < 4 && json_is_array(resps); depth++) {
+    n = json_array_size(resps);
+    resps = json_array_get(resps, 0);
+  }
+  return json_is_string(resps) && n == 1 ? (double)json_string_length(resps) : NAN;
 }
 
 static bool take_value(const json_t *value, double *ret) {
@@ -58,13 +70,16 @@ static bool take_value(const json_t *value, double *ret) {
   return *ret >= 0 && *ret <= 1;
 }
 
-static enum lynx_status take_line(struct task_answers *set, const char *task, const json_t *line, struct lynx_error *error) {
+static enum lynx_status take_line(struct task_answers *set, const char *task, const char *own, const json_t *line,
+                                  struct lynx_error *error) {
   const json_t *number = json_object_get(line, "doc_id");
   const char *filter = json_get_text(line, "filter", "none"), *prompt = json_get_text(line, "prompt_hash", NULL);
-  const char *metric = find_metric(set, line);
+  const char *metric = find_metric(set, line), *hash = json_get_text(line, "doc_hash", "");
   double value;
   if (!json_is_integer(number))
     return lynx_fail(error, LYNX_INPUT, "found no number; accepted: the document's, as `--log_samples` writes it");
+  if (metric != NULL && less_is_better(metric))
+    return lynx_fail(error, LYNX_INPUT, "%s: less of it is better; accepted: a metric of which more is better, by --metric", metric);
   if (metric == NULL || !take_value(json_object_get(line, metric), &value))
     return lynx_fail(error, LYNX_INPUT, "%s: found %s; accepted: a number from 0 to 1 for each answer, or another --metric",
                      metric != NULL ? metric : "metrics",
@@ -73,7 +88,9 @@ static enum lynx_status take_line(struct task_answers *set, const char *task, co
   set->items = xroom(set->items, set->n, &set->room, sizeof *set->items);
   set->items[set->n++] = (struct task_answer){
       .task = strcmp(filter, "none") == 0 ? arena_copy(&set->arena, task) : arena_printf(&set->arena, "%s, %.60s", task, filter),
-      .question = arena_printf(&set->arena, "%lld %.64s", (long long)json_integer_value(number), json_get_text(line, "doc_hash", "")),
+      /* Without a digest a number alone says which question it is: of this file's task. */
+      .question = arena_printf(&set->arena, "%lld %.100s", (long long)json_integer_value(number), hash[0] != 0 ? hash : own),
+      .metric = arena_copy(&set->arena, metric),
       .prompt = prompt != NULL ? number_of(prompt) : 0,
       .value = value,
       .characters = characters_of(json_object_get(line, "resps")),
@@ -84,6 +101,9 @@ static enum lynx_status take_line(struct task_answers *set, const char *task, co
 enum lynx_status task_answers_read(struct task_answers *set, const char *file, const char *task, struct bytes text,
                                    struct lynx_error *error) {
   int number = 0;
+  char own[128];
+  (void)task_of_file(file, own, sizeof own);
+  set->metric[0] = 0;
   enum lynx_status status = LYNX_OK;
   size_t before = set->n;
   for (const char *at = text.ptr, *end = text.ptr + text.length; at < end && status == LYNX_OK;) {
@@ -96,7 +116,7 @@ enum lynx_status task_answers_read(struct task_answers *set, const char *file, c
       status = line == NULL ? LYNX_INPUT
                : !json_is_object(line)
                    ? lynx_fail(error, LYNX_INPUT, "found no object; accepted: one answer a line, as `--log_samples` writes it")
-                   : take_line(set, task, line, error);
+                   : take_line(set, task, own, line, error);
       json_decref(line);
     }
     if (status != LYNX_OK) {

@@ -2,6 +2,7 @@
  *
  * Format   lm-evaluation-harness's samples_TASK_DATE.jsonl (`--log_samples`): an object a line, with doc_id, doc_hash, prompt_hash, filter,
  *          resps, `metrics` (names) and a member for each of them, 0 to 1
+ * Metric   more is better: those of which less is (error rates, perplexities, scores of calibration) are refused
  * Shapes   one item for each question and filter; several answers to one question are its mean. In the order of (task, question)
  * Errors   INPUT: file, line, field, what was found and what would be accepted; LIMIT: more than TASK_ANSWERS_MOST items, or a line too long */
 #ifndef DECIDE_TASK_ANSWERS_H
@@ -16,7 +17,8 @@ struct task_answer {
   const char *task;         /* with its filter: "gsm8k, strict-match" */
   const char *question;     /* the document's number and digest */
   uint64_t prompt;          /* of the prompt's digest; 0: none is there */
-  double value, characters; /* the metric; the length of what was answered (NAN: not kept) */
+  const char *metric;       /* by which it was judged: more is better */
+  double value, characters; /* the metric; the length of what was written (NAN: not kept, or a choice among given answers) */
   size_t n;                 /* answers */
 };
 
@@ -24,7 +26,8 @@ struct task_answers {
   struct arena arena;
   struct task_answer *items;
   size_t n, room;
-  char metric[64]; /* the first that a file names, or the one that was asked for */
+  char asked[64];  /* the metric that was asked for; "": of each file the first that it names */
+  char metric[64]; /* of the file that is read */
 };
 
 /* task: of the file's name. May be called for several files, then task_answers_finish. */

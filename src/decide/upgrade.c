@@ -12,17 +12,20 @@
 #define FACTOR_MOST 1e4
 
 const struct resource resources[] = {
-    {"memory.bandwidth", "bytes per second of the device's memory, or of the host's where it computes", {"memory", "gpu"}, false},
-    {"memory.capacity", "bytes of the device's memory", {NULL, NULL}, true},
-    {"arithmetic", "operations per second of a type: arithmetic.bf16", {"gpu", "processor"}, false},
-    {"gpu", "the whole device: its clock", {"gpu", NULL}, false},
-    {"host.clock", "how fast each processor is", {"processor", NULL}, false},
-    {"host.cores", "how many processors there are", {NULL, NULL}, false},
-    {"link.host", "between host and device", {NULL, NULL}, false},
-    {"link.peer", "between devices", {NULL, NULL}, false},
-    {"wire", "the network's delay between client and server", {"wire", NULL}, false},
-    {"disk", "the disk's reads and writes", {"disk", NULL}, false},
-    {"power.cap", "the power that the device may draw", {NULL, NULL}, false}};
+    {.name = "memory.bandwidth", .meaning = "bytes each second of what computes", .measured_by = {"memory", "gpu"}, .of_device = true},
+    {.name = "memory.capacity", .meaning = "bytes of what computes", .is_capacity = true},
+    {.name = "arithmetic",
+     .meaning = "operations each second of a type: arithmetic.bf16",
+     .measured_by = {"gpu", "processor"},
+     .of_device = true},
+    {.name = "gpu", .meaning = "the whole device: its clock", .measured_by = {"gpu", NULL}},
+    {.name = "host.clock", .meaning = "how fast each processor is", .measured_by = {"processor", NULL}},
+    {.name = "host.cores", .meaning = "how many processors there are", .has_steps = true},
+    {.name = "link.host", .meaning = "between host and device"},
+    {.name = "link.peer", .meaning = "between devices"},
+    {.name = "wire", .meaning = "the network's delay between client and server", .measured_by = {"wire", NULL}},
+    {.name = "disk", .meaning = "the disk's reads and writes", .measured_by = {"disk", NULL}},
+    {.name = "power.cap", .meaning = "the power that the device may draw", .has_steps = true}};
 const size_t n_resources = LYNX_COUNT(resources);
 
 const struct resource *resource_find(const char *name, size_t length) {
@@ -112,6 +115,17 @@ bool upgrade_parse(const char *text, struct upgrade *ret, char *why, size_t size
     if (at[length] == 0) return true;
     at += length + 1;
   }
+}
+
+char *upgrade_type(const char *stated, char *text, size_t size) {
+  static const char *const same[][2] = {{"bfloat16", "bf16"}, {"float16", "fp16"}, {"half", "fp16"}, {"f16", "fp16"},
+                                        {"float32", "f32"},   {"fp32", "f32"},     {"float", "f32"}};
+  size_t n = strspn(stated, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  (void)snprintf(text, size, "%s", stated[n] == 0 ? stated : ""); /* a sentence is no name: "not stated by the executor" */
+  for (size_t i = 0; i < LYNX_COUNT(same); i++)
+    if (strcasecmp(text, same[i][0]) == 0) (void)snprintf(text, size, "%s", same[i][1]);
+  if (strncasecmp(text, "fp8", 3) == 0 || strncasecmp(text, "float8", 6) == 0) (void)snprintf(text, size, "fp8");
+  return text;
 }
 
 char *upgrade_part_name(const struct upgrade_part *part, char *text, size_t size) {

@@ -19,7 +19,9 @@ enum { UPGRADE_PARTS_MAX = 16, UPGRADE_TEXT = 48 };
 struct resource {
   const char *name, *meaning;
   const char *measured_by[2];
+  bool of_device;   /* of what computes: where that is no processor of the host, only the device itself (gpu) says what it costs */
   bool is_capacity; /* nothing gets faster by it until something fits: no elasticity sees that */
+  bool has_steps;   /* of more of it more may be gained than its factor (a round fewer, a clock that rises): no ratio bounds it */
 };
 
 struct upgrade_part {
@@ -37,6 +39,9 @@ struct upgrade {
 extern const struct resource resources[];
 extern const size_t n_resources;
 const struct resource *resource_find(const char *name, size_t length); /* NULL: there is none of that name */
+
+/* "bfloat16" -> "bf16", "half" -> "fp16", "fp8_e4m3" -> "fp8"; what is no such name as it is; "" where none was stated. size >= UPGRADE_TEXT. */
+char *upgrade_type(const char *stated, char *text, size_t size);
 
 bool upgrade_parse(const char *text, struct upgrade *ret, char *why, size_t size) LYNX_MUST_CHECK;
 /* "memory.bandwidth", "arithmetic.bf16". size >= 2 * UPGRADE_TEXT. Returns text. */

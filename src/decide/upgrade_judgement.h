@@ -3,7 +3,8 @@
  * Figure     throughput at the same number in flight; where the load is open, the median end-to-end latency of the same load. The capacity
  *            under an objective is another figure, and may gain more
  * Wanted     the gain from which it pays: the ratio of prices, or 1 and a margin
- * Upper      no more than: the concave bound at the upper ends of the elasticities, and the greatest factor (decide/bound.h)
+ * Upper      no more than: the concave bound at the upper ends of the elasticities (of several processes or devices, added up), and of a
+ *            throughput the greatest factor (decide/bound.h). A latency that waits in queues may gain more than any factor
  * Decision   it does not help where the upper end is below what is wanted. Elasticities are measured on the slow side, so that they refute
  *            and never promise: else it cannot be decided, for each of `doubts`, each with its next step
  * Result     a pure function of what is given */
@@ -16,11 +17,12 @@
 
 enum decision { DECISION_DOES_NOT_HELP, DECISION_CANNOT_DECIDE };
 
-/* The first three let no bound hold. */
+/* The first four let no bound hold. */
 enum doubt_kind {
   DOUBT_OTHER_DEVICE, /* the run was not on what the upgrade begins from */
   DOUBT_OTHER_CODE,   /* another architecture, or another type than was executed: other code runs, of which nothing was measured */
   DOUBT_CAPACITY,     /* memory: what fits then and did not before is seen by no elasticity */
+  DOUBT_STEPS,        /* more of it may gain more than its factor, and nothing here can slow it */
   DOUBT_NO_PERTURBER, /* nothing here can slow that resource */
   DOUBT_UNPROBED,     /* it can be slowed, and was not */
   DOUBT_UNBOUNDED,    /* too few blocks for an interval */
@@ -37,11 +39,14 @@ struct doubt {
   double times;                    /* of a wide interval: about so many times the blocks would do; else NAN */
 };
 
+enum { TARGETS_OF_PART = 12 };
+
 struct judged_part {
   const struct upgrade_part *part;
-  const struct sensitivity *measured; /* NULL: nothing was measured that bounds it */
-  struct slope elasticity;
-  double slowness;     /* up to which it was measured */
+  const struct sensitivity *measured[TARGETS_OF_PART]; /* all that it is: of several processes or devices each; 0: nothing was measured */
+  struct slope elasticity[TARGETS_OF_PART];
+  double slowness[TARGETS_OF_PART]; /* up to which each was measured */
+  size_t n;
   bool falls, ignored; /* falls: it costs less the slower it is, for certain. Ignored: no part of the bound (slower, or not executed) */
 };
 
@@ -50,7 +55,8 @@ struct upgrade_question {
   const struct upgrade *upgrade;
   const struct device *from, *to; /* NULL: no devices were named */
   const char *accelerator;        /* that the run was on, as its machine names it; "": not known */
-  const char *executed;           /* the type that was executed: "bf16"; "": not known */
+  bool on_processor;              /* that is a processor of the host */
+  const char *executed;           /* the type that was executed (upgrade_type): "bf16"; "": not known */
   double wanted;                  /* above 1 */
 };
 

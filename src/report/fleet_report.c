@@ -18,9 +18,12 @@ static void put_verdict(const struct fleet_report *r, bool color, struct buffer 
   if (a->alone > r->limit_s)
     (void)buffer_printf(out, "No number of executors is enough: alone on one, %.4g %% of the requests take up to %s, and %s is the limit.",
                         100 * r->load->percentile, time_text(alone, a->alone), time_text(limit, r->limit_s));
-  else if (a->needed == 0) (void)buffer_printf(out, "More than %d executors are needed: this load was not judged further.", FLEET_MOST);
+  else if (a->needed == 0) (void)buffer_printf(out, "None of up to %d executors was shown to answer in time.", FLEET_MOST);
+  else if (a->needed + r->spare == 1)
+    (void)buffer_printf(out, "1 executor answers %.4g %% of %.6g requests/s within %s.", 100 * r->load->percentile, r->load->rate_per_s,
+                        time_text(limit, r->limit_s));
   else {
-    (void)buffer_printf(out, "%zu executor%s: %zu answer%s %.4g %% of %.4g requests/s within %s", a->needed + r->spare,
+    (void)buffer_printf(out, "%zu executor%s: %zu answer%s %.4g %% of %.6g requests/s within %s", a->needed + r->spare,
                         LYNX_S(a->needed + r->spare), a->needed, a->needed == 1 ? "s" : "", 100 * r->load->percentile, r->load->rate_per_s,
                         time_text(limit, r->limit_s));
     if (r->spare > 0) (void)buffer_printf(out, ", and %zu may be lost", r->spare);
@@ -51,7 +54,7 @@ static void put_variants(const struct fleet_report *r, struct buffer *out) {
   const struct fleet_answer *a = r->answer;
   for (size_t i = 0; i < a->n_variants; i++) {
     (void)buffer_printf(out, "  %-12s %s: ", i == 0 ? "if otherwise" : "", a->variants[i].what);
-    if (a->variants[i].needed == 0) (void)buffer_text(out, "no number is enough\n");
+    if (a->variants[i].needed == 0) (void)buffer_text(out, "none of up to 1024\n");
     else (void)buffer_printf(out, "%zu\n", a->variants[i].needed + r->spare);
   }
 }
@@ -61,7 +64,7 @@ bool fleet_report_text(const struct fleet_report *r, bool color, struct buffer *
   char alone[32];
   out->shown = true;
   put_verdict(r, color, out);
-  (void)buffer_printf(out, "\n  %-12s %.4g requests/s, ", "load", r->load->rate_per_s);
+  (void)buffer_printf(out, "\n  %-12s %.6g requests/s, ", "load", r->load->rate_per_s);
   if (r->load->burstiness > 1) (void)buffer_printf(out, "bursty (coefficient of variation %.3g)", r->load->burstiness);
   else (void)buffer_text(out, "Poisson");
   (void)buffer_printf(out, "; routed: %s\n", fleet_routing_text(r->load->routing));
@@ -72,11 +75,10 @@ bool fleet_report_text(const struct fleet_report *r, bool color, struct buffer *
   if (r->answer->needed > 0) put_times(r, r->answer->needed, &r->answer->times, out);
   if (r->answer->needed > 1) put_times(r, r->answer->needed - 1, &r->answer->fewer, out);
   put_variants(r, out);
-  (void)buffer_printf(
-      out,
-      "  %-12s caches of prefixes, another mix of requests, starts from cold, the router's own time, and when the first token "
-      "comes\n",
-      "not said");
+  (void)buffer_printf(out,
+                      "  %-12s caches of prefixes, another mix of requests, starts from cold, the router's own time,\n"
+                      "  %-12s when the first token comes\n",
+                      "not said", "");
   return !out->overflowed;
 }
 

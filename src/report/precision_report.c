@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+enum { NAME = 300 };
 #define LENGTH_APART 0.1 /* answers that much shorter or longer: another behaviour, whatever the score says */
 #define FLIPS_MUCH 0.1   /* of the questions */
 
@@ -16,9 +17,11 @@ static void put_verdict(const struct precision_report *r, bool color, struct buf
   else if (j->decision == PRECISION_NO_GO)
     (void)buffer_printf(out, "No-go: on %s it loses more than %.3g point%s: %.3g [%.3g, %.3g].", worst->name, margin, LYNX_S(margin),
                         100 * worst->difference.estimate, 100 * worst->difference.low, 100 * worst->difference.high);
+  else if (j->incomplete && worst->difference.low > -j->margin)
+    (void)buffer_text(out, "Not decided: what was answered on both sides is not all: tasks or questions are on one side only.");
   else
-    (void)buffer_printf(out, "Not decided: on %s it may lose %.3g points, and %.3g are allowed.", worst->name, -100 * worst->difference.low,
-                        margin);
+    (void)buffer_printf(out, "Not decided: on %s it may lose %.3g points, and no more than %.3g may be lost.", worst->name,
+                        -100 * worst->difference.low, margin);
   (void)buffer_printf(out, "%s\n", color ? text_colors[TEXT_PLAIN] : "");
   if (j->decision == PRECISION_GO) (void)buffer_text(out, "next: the same load under both: lynxbench compare\n");
   else if (j->decision == PRECISION_NO_GO) (void)buffer_text(out, "next: another precision, or the old one for the layers that lose\n");
@@ -31,20 +34,33 @@ static void put_verdict(const struct precision_report *r, bool color, struct buf
 
 static void put_task(const struct precision_task *t, struct buffer *out) {
   double n = (double)t->counts.n;
-  (void)buffer_printf(out, "  %-28.28s %7zu %8.2f %8.2f  %6.2f [%.2f, %.2f]", t->name, t->counts.n, 100 * t->before, 100 * t->after,
+  char name[NAME];
+  (void)text_format(name, sizeof name, "%s: %s", t->name, t->metric);
+  (void)buffer_printf(out, "  %-34.34s %7zu %8.2f %8.2f  %6.2f [%.2f, %.2f]", name, t->counts.n, 100 * t->before, 100 * t->after,
                       100 * t->difference.estimate, 100 * t->difference.low, 100 * t->difference.high);
-  (void)buffer_printf(out, "  %zu, %zu (%.2g %%)", t->counts.lost, t->counts.won, 100 * (double)(t->counts.lost + t->counts.won) / n);
+  (void)buffer_printf(out, "  %zu, %zu (%.3g %%)", t->counts.lost, t->counts.won, 100 * (double)(t->counts.lost + t->counts.won) / n);
   if (isfinite(t->exact)) (void)buffer_printf(out, "  %.3g", t->exact);
   (void)buffer_text(out, "\n");
+}
+
+static bool is_of_other_length(const struct precision_task *t) {
+  return fabs(t->length_ratio - 1) > LENGTH_APART;
+}
+
+static double flips(const struct precision_task *t) {
+  return (double)(t->counts.lost + t->counts.won) / (double)t->counts.n;
+}
+
+static bool flips_much(const struct precision_task *t) {
+  return t->binary && flips(t) > FLIPS_MUCH;
 }
 
 static void put_alarms(const struct precision_judgement *j, struct buffer *out) {
   for (size_t i = 0; i < j->n_tasks; i++) {
     const struct precision_task *t = &j->tasks[i];
-    double flips = (double)(t->counts.lost + t->counts.won) / (double)t->counts.n;
-    if (fabs(t->length_ratio - 1) > LENGTH_APART)
+    if (is_of_other_length(t))
       (void)buffer_printf(out, "  alarm        %s: its answers are %.3g times as long\n", t->name, t->length_ratio);
-    if (flips > FLIPS_MUCH) (void)buffer_printf(out, "  alarm        %s: %.3g %% of its answers changed sides\n", t->name, 100 * flips);
+    if (flips_much(t)) (void)buffer_printf(out, "  alarm        %s: %.3g %% of its answers changed sides\n", t->name, 100 * flips(t));
   }
 }
 
@@ -52,14 +68,14 @@ bool precision_report_text(const struct precision_report *r, bool color, struct 
   const struct precision_judgement *j = r->judgement;
   out->shown = true;
   put_verdict(r, color, out);
-  (void)buffer_printf(out, "\n  %-28s %7s %8s %8s  %-22s  %-18s  %s\n", r->metric, "n", "before", "after", "difference", "lost, won",
+  (void)buffer_printf(out, "\n  %-34s %7s %8s %8s  %-22s  %-18s  %s\n", "", "n", "before", "after", "difference", "lost, won",
                       "p (McNemar)");
   for (size_t i = 0; i < j->n_tasks; i++) put_task(&j->tasks[i], out);
   (void)buffer_printf(out, "\n  %-12s %s, %s; in points of 100, at %.3g %%; the margin of %.3g point%s was given before\n", "files",
                       r->before, r->after, 100 * r->confidence, 100 * j->margin, LYNX_S(100 * j->margin));
   if (j->n_only_before + j->n_only_after + j->n_other_prompt > 0)
-    (void)buffer_printf(out, "  %-12s %zu and %zu questions are on one side only, %zu have another prompt\n", "left out", j->n_only_before,
-                        j->n_only_after, j->n_other_prompt);
+    (void)buffer_printf(out, "  %-12s %zu and %zu questions are on one side only, %zu have another prompt or metric\n", "left out",
+                        j->n_only_before, j->n_only_after, j->n_other_prompt);
   put_alarms(j, out);
   (void)buffer_printf(out, "  %-12s tasks that were not run, speed, cost, and whether the device computes in that type at all\n",
                       "not said");
@@ -78,6 +94,7 @@ static void json_difference(struct json_writer *json, const char *key, const str
 static void json_task(const struct precision_task *t, struct json_writer *json) {
   json_open_object(json);
   json_put_text(json, "task", t->name);
+  json_put_text(json, "metric", t->metric);
   json_put_int(json, "n", (int64_t)t->counts.n);
   json_put_double(json, "before", t->before);
   json_put_double(json, "after", t->after);
@@ -87,6 +104,8 @@ static void json_task(const struct precision_task *t, struct json_writer *json) 
   json_put_int(json, "won", (int64_t)t->counts.won);
   json_put_double(json, "mcnemar_p", t->exact);
   json_put_double(json, "length_ratio", t->length_ratio);
+  json_put_bool(json, "alarm_length", is_of_other_length(t));
+  json_put_bool(json, "alarm_changed_sides", flips_much(t));
   if (t->needed > 0) json_put_int(json, "questions_that_would_decide", (int64_t)t->needed);
   json_close(json);
 }
@@ -96,7 +115,7 @@ void precision_report_json(const struct precision_report *r, struct json_writer 
   json_put_text(json, "verdict", precision_decision_text(j->decision));
   json_put_double(json, "margin", j->margin);
   json_put_double(json, "confidence", r->confidence);
-  json_put_text(json, "metric", r->metric);
+  json_put_bool(json, "incomplete", j->incomplete);
   json_put_int(json, "paired", (int64_t)j->n_paired);
   json_put_int(json, "only_before", (int64_t)j->n_only_before);
   json_put_int(json, "only_after", (int64_t)j->n_only_after);

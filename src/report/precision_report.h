@@ -7,7 +7,7 @@
 
 struct precision_report {
   const struct precision_judgement *judgement;
-  const char *metric, *before, *after; /* names of files or folders */
+  const char *before, *after; /* names of files or folders */
   double confidence;
 };
 

@@ -29,13 +29,13 @@ static void put_verdict(const struct upgrade_report *r, bool color, struct buffe
   const struct upgrade_judgement *j = r->judgement;
   (void)buffer_text(out, color ? text_colors[TEXT_STRONG] : "");
   if (j->decision == DECISION_DOES_NOT_HELP)
-    (void)buffer_printf(out, "It does not help: at most x%.3g, and it pays from x%.3g on (%s).", j->upper, r->question->wanted,
+    (void)buffer_printf(out, "It does not help: at most x%.4g, and it pays from x%.4g on (%s).", j->upper, r->question->wanted,
                         figure_words(j->figure));
   else {
     (void)buffer_text(out, "Cannot decide, because ");
     put_doubt(&j->doubts[0], out);
     (void)buffer_text(out, ".");
-    if (isfinite(j->upper)) (void)buffer_printf(out, " At most x%.3g; it pays from x%.3g on.", j->upper, r->question->wanted);
+    if (isfinite(j->upper)) (void)buffer_printf(out, " At most x%.4g; it pays from x%.4g on.", j->upper, r->question->wanted);
   }
   (void)buffer_printf(out, "%s\n", color ? text_colors[TEXT_PLAIN] : "");
 }
@@ -56,6 +56,18 @@ static void put_perturbers(const struct upgrade_judgement *j, enum doubt_kind ki
 }
 
 static const char *trial = "try one: run the contract of this bundle on it, then lynxbench compare";
+
+/* The speed alone can be judged. */
+static void put_without_capacity(const struct upgrade_report *r, struct buffer *out) {
+  struct upgrade speed = {.n = 0};
+  char text[NAMES];
+  for (size_t i = 0; i < r->question->upgrade->n; i++)
+    if (!r->question->upgrade->parts[i].resource->is_capacity && r->question->upgrade->parts[i].factor != 1)
+      speed.parts[speed.n++] = r->question->upgrade->parts[i];
+  (void)buffer_text(out, trial);
+  if (speed.n > 0) (void)buffer_printf(out, "; of the speed alone: --upgrade '%s'", upgrade_text(&speed, text, sizeof text));
+  (void)buffer_text(out, "\n");
+}
 
 static void put_next(const struct upgrade_report *r, struct buffer *out) {
   const struct upgrade_judgement *j = r->judgement;
@@ -80,8 +92,9 @@ static void put_next(const struct upgrade_report *r, struct buffer *out) {
       break;
     case DOUBT_IMPOSSIBLE: (void)buffer_text(out, "slow what it waits for: lynxbench perturb CONTRACT without --only\n"); break;
     case DOUBT_OTHER_DEVICE: (void)buffer_text(out, "measure on the device that would be replaced, or name another --from\n"); break;
-    case DOUBT_CAPACITY: (void)buffer_printf(out, "%s; without the capacity in --upgrade the speed alone is judged\n", trial); break;
+    case DOUBT_CAPACITY: put_without_capacity(r, out); break;
     case DOUBT_OTHER_CODE:
+    case DOUBT_STEPS:
     case DOUBT_NO_PERTURBER:
     case DOUBT_ONLY_A_TRIAL:
     default: (void)buffer_printf(out, "%s\n", trial); break;
@@ -107,10 +120,11 @@ static void put_basis(const struct upgrade_report *r, struct buffer *out) {
 
 static void put_part(const struct judged_part *p, struct buffer *out) {
   char name[2 * UPGRADE_TEXT], slope[64];
-  if (p->ignored || p->measured == NULL) return;
-  (void)buffer_printf(out, "  %-12s %s: 1 %% slower costs %s %%, up to x%.3g slower (%s)%s\n", "effect",
-                      upgrade_part_name(p->part, name, sizeof name), sensitivity_slope_text(slope, sizeof slope, &p->elasticity, false),
-                      p->slowness, p->measured->target, p->falls ? "; less the slower it is, so that the serial form does not hold" : "");
+  for (size_t i = 0; i < p->n && !p->ignored; i++)
+    (void)buffer_printf(out, "  %-12s %s: 1 %% slower costs %s %%, up to x%.3g slower (%s)%s\n", "effect",
+                        upgrade_part_name(p->part, name, sizeof name),
+                        sensitivity_slope_text(slope, sizeof slope, &p->elasticity[i], false), p->slowness[i], p->measured[i]->target,
+                        p->falls ? "; less the slower it is, so that the serial form does not hold" : "");
 }
 
 static void put_bound(const struct upgrade_judgement *j, struct buffer *out) {
@@ -121,7 +135,8 @@ static void put_bound(const struct upgrade_judgement *j, struct buffer *out) {
     if (!falls) (void)buffer_printf(out, "; x%.3g if its time is spent one thing after another; about x%.3g then", j->serial, j->estimate);
     (void)buffer_text(out, "\n");
   }
-  if (j->factor > 1) (void)buffer_printf(out, "  %-12s x%.3g: nothing becomes faster by more\n", "ratio", j->factor);
+  if (j->factor > 1 && j->figure == RESPONSE_THROUGHPUT)
+    (void)buffer_printf(out, "  %-12s x%.3g: nothing becomes faster by more\n", "ratio", j->factor);
 }
 
 static void put_others(const struct upgrade_report *r, struct buffer *out) {
@@ -147,7 +162,7 @@ bool upgrade_report_text(const struct upgrade_report *r, bool color, struct buff
   put_basis(r, out);
   for (size_t i = 0; i < j->n_parts; i++) put_part(&j->parts[i], out);
   put_bound(j, out);
-  (void)buffer_printf(out, "  %-12s x%.3g: %s\n", "pays from", r->question->wanted, r->by_price ? "the ratio of prices" : "the margin");
+  (void)buffer_printf(out, "  %-12s x%.4g: %s\n", "pays from", r->question->wanted, r->by_price ? "the ratio of prices" : "the margin");
   for (size_t i = 1; i < j->n_doubts; i++) {
     (void)buffer_printf(out, "  %-12s ", i == 1 ? "also" : "");
     put_doubt(&j->doubts[i], out);
@@ -167,11 +182,20 @@ static void json_part(const struct judged_part *p, struct json_writer *json) {
   json_put_double(json, "factor", p->part->factor);
   json_put_text(json, "size", p->part->size[0] != 0 ? p->part->size : NULL);
   json_put_bool(json, "counts", !p->ignored);
-  json_put_text(json, "measured", p->measured != NULL ? p->measured->target : NULL);
-  json_put_double(json, "elasticity", p->measured != NULL ? p->elasticity.estimate : NAN);
-  json_put_double(json, "low", p->measured != NULL && p->elasticity.bounded ? p->elasticity.low : NAN);
-  json_put_double(json, "high", p->measured != NULL && p->elasticity.bounded ? p->elasticity.high : NAN);
   json_put_bool(json, "falls_with_slowness", p->falls);
+  json_key(json, "measured");
+  json_open_array(json);
+  for (size_t i = 0; i < p->n; i++) {
+    const struct slope *e = &p->elasticity[i];
+    json_open_object(json);
+    json_put_text(json, "target", p->measured[i]->target);
+    json_put_double(json, "elasticity", e->estimate);
+    json_put_double(json, "low", e->bounded ? e->low : NAN);
+    json_put_double(json, "high", e->bounded ? e->high : NAN);
+    json_put_double(json, "up_to_slowness", p->slowness[i]);
+    json_close(json);
+  }
+  json_close(json);
   json_close(json);
 }
 

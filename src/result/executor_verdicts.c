@@ -126,6 +126,7 @@ static void count_accelerators(struct result *result, const struct fact_list *fa
     if (k == 0 && result->n_accelerators > 0 && visible != NULL && count_visible(visible->value) < result->n_accelerators)
       result->n_accelerators = count_visible(visible->value);
     if (!(result->n_accelerators > 0)) result->accelerator = "";
+    result->on_processor = result->n_accelerators > 0 && k + 1 == LYNX_COUNT(counts);
   }
 }
 

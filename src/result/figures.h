@@ -250,6 +250,7 @@ struct result {
   const char **holes; /* what of the executor was not seen */
   size_t n_holes;
   double n_accelerators;   /* 0: not known */
+  bool on_processor;       /* that is the processor: nothing else there computes */
   const char *accelerator; /* "NVIDIA H100 80GB HBM3", or the processor where there is nothing else; "" where not known */
   const char **departures; /* expected facts that did not hold, with owner */
   size_t n_departures;

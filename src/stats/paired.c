@@ -38,11 +38,35 @@ struct paired_difference paired_score(const struct paired_counts *c, double conf
 struct paired_difference paired_means(const double *differences, size_t n, double confidence) {
   struct interval i = interval_of_mean(differences, n, confidence);
   if (n == 0) return (struct paired_difference){NAN, -INFINITY, INFINITY};
-  double half = i.bounded ? fmax(i.high - i.estimate, 3 / (double)n) : INFINITY;
+  double half = i.bounded ? fmax(i.high - i.estimate, -special_log((1 - confidence) / 2) / (double)n) : INFINITY;
   return (struct paired_difference){i.estimate, i.estimate - half, i.estimate + half};
 }
 
 size_t paired_needed(double estimate, double variance, double margin, double confidence) {
   double room = estimate + margin, z = special_normal_quantile((1 + confidence) / 2), n = z * z * variance / (room * room);
-  return room > 0 && n < 1e9 ? (size_t)ceil(n) : 0;
+  return room != 0 && n < PAIRS_MOST ? (size_t)ceil(n) : 0;
+}
+
+/* Of n pairs like these, in whole ones. */
+static bool would_decide(const struct paired_counts *c, size_t n, double margin, double confidence) {
+  double times = (double)n / (double)c->n;
+  const struct paired_counts more = {n, (size_t)((double)c->lost * times + 0.5), (size_t)((double)c->won * times + 0.5)};
+  struct paired_difference d = paired_score(&more, confidence);
+  return d.low > -margin || d.high < -margin;
+}
+
+size_t paired_needed_of(const struct paired_counts *c, double margin, double confidence) {
+  size_t low = c->n, high = c->n;
+  if (c->n == 0) return 0;
+  while (!would_decide(c, high, margin, confidence)) {
+    low = high;
+    high *= 2;
+    if (high > PAIRS_MOST) return 0;
+  }
+  while (high - low > 1 + low / 1000) {
+    size_t middle = low + (high - low) / 2;
+    if (would_decide(c, middle, margin, confidence)) high = middle;
+    else low = middle;
+  }
+  return high;
 }

@@ -4,8 +4,10 @@
  * Exact     McNemar's (1947) test, exact: 2 P(Bin(lost + won, 1/2) <= the lesser), at most 1
  * Score     interval of the difference of two paired proportions (Tango 1998): of all d with |z(d)| <= z, where the nuisance share is its
  *           restricted maximum-likelihood estimate. It keeps its level where few pairs differ, or none
- * Means     of values that are not 0 and 1: Student's interval of the mean difference; 3/n at least, as of n alike (rule of three)
- * Needed    pairs after which an interval of that width would lie within the margin, were the rest like these (normal) */
+ * Means     of values that are not 0 and 1: Student's interval of the mean difference; -ln((1 - confidence)/2)/n at least, as of n alike (the rule of three, for
+ *           this confidence: 3.69/n at 95 %)
+ * Needed    pairs after which the score interval would lie on one side of the margin, were the rest like these: of values that are not 0
+ *           and 1 by the normal distribution */
 #ifndef STATS_PAIRED_H
 #define STATS_PAIRED_H
 
@@ -23,7 +25,9 @@ struct paired_difference {
 double paired_exact(const struct paired_counts *counts);
 struct paired_difference paired_score(const struct paired_counts *counts, double confidence);
 struct paired_difference paired_means(const double *differences, size_t n, double confidence);
-/* 0: none would, the estimate itself lies beyond the margin. variance: of one pair's difference. */
+/* 0: none up to PAIRS_MOST would: what is lost is about the margin. variance: of one pair's difference. */
+#define PAIRS_MOST 100000000
 size_t paired_needed(double estimate, double variance, double margin, double confidence);
+size_t paired_needed_of(const struct paired_counts *counts, double margin, double confidence);
 
 #endif

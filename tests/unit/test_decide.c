@@ -53,6 +53,10 @@ static void check_devices(void) {
   CHECK(device_is(device_find("L4"), "NVIDIA L4") && !device_is(device_find("L4"), "NVIDIA L40S"));
   CHECK(device_is(device_find("A10"), "NVIDIA A10") && !device_is(device_find("A10"), "NVIDIA A100-SXM4-80GB"));
   CHECK(device_is(device_find("RTX-4090"), "NVIDIA GeForce RTX 4090") && !device_is(device_find("RTX-4090"), "NVIDIA RTX 6000"));
+  CHECK(!device_is(h100, "NVIDIA H100 PCIe") && device_is(device_find("H100-PCIe"), "NVIDIA H100 PCIe") &&
+        !device_is(h200, "NVIDIA H200 NVL"));
+  CHECK(!device_is(device_find("A100-40GB-SXM"), "NVIDIA A100-SXM4-80GB") && device_is(device_find("L4"), "NVIDIA L4 PCIe"));
+  CHECK(!device_is(device_find("RTX-PRO-6000-S"), "Quadro RTX 6000"));
   CHECK(device_is(device_find("MI300X"), "AMD Instinct MI300X") && !device_is(device_find("T4"), "AMD EPYC 7763 64-Core Processor"));
   for (size_t i = 0; i < n_devices; i++) {
     CHECK(device_find(devices[i].name) == &devices[i]); /* no two have the same name */
@@ -100,6 +104,7 @@ static void check_bounds(void) {
 /* --- judgements --- */
 
 static struct sensitivities measured;
+static const char *on = "Intel Xeon"; /* what the run was on */
 
 static void measure(const char *perturber, const char *target, double estimate, double half) {
   struct sensitivity *s = &measured.items[measured.n++];
@@ -116,7 +121,7 @@ static struct upgrade_judgement judge(const char *text, const char *from, const 
   static struct upgrade u; /* judgements point into it */
   struct upgrade_judgement j;
   char why[800];
-  struct upgrade_question q = {.upgrade = &u, .accelerator = "NVIDIA H100 80GB HBM3", .executed = executed, .wanted = wanted};
+  struct upgrade_question q = {.upgrade = &u, .accelerator = on, .on_processor = on[0] == 'I', .executed = executed, .wanted = wanted};
   if (text != NULL) CHECK(upgrade_parse(text, &u, why, sizeof why));
   else {
     q.from = device_find(from);
@@ -133,6 +138,60 @@ static void check_doubt(const struct upgrade_judgement *j, enum doubt_kind wante
   CHECK_INT(j->doubts[0].kind, wanted);
 }
 
+/* The host's memory and processors say nothing of a device's; types have several names. */
+static void check_on_a_device(void) {
+  struct upgrade_judgement j = judge("memory.bandwidth x1.43", NULL, NULL, "bf16", 1.1);
+  check_doubt(&j, DOUBT_UNPROBED);
+  measured.n = 0;
+  measure("processor", "processor: python3", 0.02, 0.01);
+  j = judge("arithmetic.bf16 x2", NULL, NULL, "bf16", 1.1);
+  check_doubt(&j, DOUBT_UNPROBED);
+  measure("gpu", "gpu: 0", 0.95, 0.02);
+  j = judge("memory.bandwidth x1.43", NULL, NULL, "bf16", 1.1);
+  check_doubt(&j, DOUBT_ONLY_A_TRIAL);
+  static const char *const stated[] = {"bf16", "fp16", "float16", "bfloat16", "fp8_e4m3", "", "not stated by the executor"};
+  for (size_t i = 0; i < LYNX_COUNT(stated); i++) {
+    char type[UPGRADE_TEXT];
+    on = "NVIDIA H100 PCIe";
+    j = judge(NULL, "H100-PCIe", "H100-SXM", upgrade_type(stated[i], type, sizeof type), 1.1);
+    check_doubt(&j, DOUBT_ONLY_A_TRIAL); /* x1.31 of arithmetic, and more of bandwidth */
+    CHECK(j.factor > 1.3);
+  }
+  on = "NVIDIA H100 80GB HBM3";
+  measure("gpu", "gpu: 1", 0.5, 0.02); /* each of two */
+  j = judge("gpu x1.43", NULL, NULL, "bf16", 1.1);
+  CHECK_INT(j.parts[0].n, 2);
+  on = "Intel Xeon";
+}
+
+/* Workers of one queue, in two processes: X = 1 + 0.32 (v1 - 1) + 0.32 (v2 - 1). Each is slowed by itself; both become faster. */
+static void check_processes(void) {
+  measured = (struct sensitivities){0};
+  double s = 1.43, e = (1 / (1 + 0.32 * (1 / s - 1)) - 1) / (s - 1);
+  measure("processor", "processor: a", e, 1e-6);
+  measure("processor", "processor: b", e, 1e-6);
+  for (int i = 0; i < 2; i++) measured.items[i].levels[1].given = s;
+  struct upgrade_judgement j = judge("host.clock x2", NULL, NULL, "", 1.6);
+  CHECK(j.upper >= 1.64 - 1e-4 && j.decision == DECISION_CANNOT_DECIDE);
+  measured.items[1].curvature = (struct slope){-0.35, -0.4, -0.3, 0.02, 10, 10, true};
+  j = judge("host.clock x2", NULL, NULL, "", 1.6);
+  CHECK(j.parts[0].falls);
+}
+
+/* A latency that waits in a queue gains more than the factor: M/M/1 at 0.9, 1.3 times as fast: 4 times. */
+static void check_queue(void) {
+  measured = (struct sensitivities){.open_load = true};
+  double s = 1.05, e = (0.1 * s / (1 - 0.9 * s) - 1) / (s - 1);
+  measure("processor", "processor: a", 0, 0.1);
+  measured.items[0].of[RESPONSE_END_TO_END] = (struct slope){e, e, e, 1e-6, 10, 10, true};
+  measured.items[0].levels[0].given = measured.items[0].levels[1].given = s;
+  struct upgrade_judgement j = judge("host.clock x1.3", NULL, NULL, "", 1.5);
+  CHECK_INT(j.decision, DECISION_CANNOT_DECIDE);
+  CHECK_NEAR(j.upper, 4, 1e-6);
+  j = judge("disk x1.3", NULL, NULL, "", 1.5);
+  CHECK(isinf(j.upper) && j.decision == DECISION_CANNOT_DECIDE);
+}
+
 static void check_judgements(void) {
   measured = (struct sensitivities){0};
   measure("memory", "memory: traffic", 0.1, 0.05);
@@ -147,10 +206,14 @@ static void check_judgements(void) {
   CHECK_TEXT(j.alternatives[0]->target, "function: encode (/srv/app.py:188)");
   j = judge("memory.bandwidth x1.05", NULL, NULL, "", 1.1); /* by its ratio alone */
   CHECK_INT(j.decision, DECISION_DOES_NOT_HELP);
-  j = judge("host.cores x1.05", NULL, NULL, "", 1.1);
+  j = judge("link.host x1.05", NULL, NULL, "", 1.1);
   CHECK_INT(j.decision, DECISION_DOES_NOT_HELP);
-  j = judge("host.cores x2", NULL, NULL, "", 1.1);
+  j = judge("link.host x2", NULL, NULL, "", 1.1);
   check_doubt(&j, DOUBT_NO_PERTURBER);
+  j = judge("host.cores x1.05", NULL, NULL, "", 1.1); /* a round fewer may gain more than that */
+  check_doubt(&j, DOUBT_STEPS);
+  j = judge("power.cap x1.05", NULL, NULL, "", 1.1);
+  check_doubt(&j, DOUBT_STEPS);
   j = judge("disk x2", NULL, NULL, "", 1.1);
   check_doubt(&j, DOUBT_UNPROBED);
   j = judge("host.clock x2", NULL, NULL, "", 1.1);
@@ -169,12 +232,14 @@ static void check_judgements(void) {
   check_doubt(&j, DOUBT_OTHER_CODE);
   j = judge("arithmetic.bf16 x2", NULL, NULL, "bf16", 1.1);
   check_doubt(&j, DOUBT_ONLY_A_TRIAL);
+  on = "NVIDIA H100 80GB HBM3";
   j = judge(NULL, "A100-80GB-SXM", "H100-SXM", "bf16", 1.1);
   check_doubt(&j, DOUBT_OTHER_DEVICE);
   j = judge(NULL, "H100-SXM", "B200-SXM", "bf16", 1.1);
   check_doubt(&j, DOUBT_OTHER_CODE);
   j = judge(NULL, "H100-SXM", "H200-SXM", "bf16", 1.1);
   check_doubt(&j, DOUBT_CAPACITY);
+  check_on_a_device();
 }
 
 /* What was not bounded, or waits in a loop, says nothing; what falls is judged by its smaller level. */
@@ -187,8 +252,10 @@ static void check_what_says_nothing(void) {
   measured.items[0].of[RESPONSE_THROUGHPUT] = (struct slope){9, 8, 10, 0.5, 10, 10, true};
   measured.items[0].smaller = measured.items[0].of[RESPONSE_THROUGHPUT];
   measured.items[0].perturber = perturber_find("gpu", 3);
+  on = "NVIDIA H100 80GB HBM3";
   j = judge("gpu x1.43", NULL, NULL, "", 1.1);
   CHECK_INT(j.decision, DECISION_CANNOT_DECIDE);
+  on = "Intel Xeon";
   measured = (struct sensitivities){0};
   measure("memory", "memory: traffic", 0.05, 0.01);
   measured.items[0].smaller = (struct slope){0.4, 0.3, 0.5, 0.05, 10, 10, true};
@@ -211,5 +278,7 @@ int main(void) {
   check_bounds();
   check_judgements();
   check_what_says_nothing();
+  check_processes();
+  check_queue();
   return check_end();
 }

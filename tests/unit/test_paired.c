@@ -39,12 +39,17 @@ static void check_means(void) {
   static const double differences[] = {0.1, -0.2, 0.05, 0, 0.1, -0.3, 0.2, 0};
   struct paired_difference d = paired_means(differences, 8, 0.95);
   CHECK_NEAR(d.estimate, -0.00625, 1e-12);
-  CHECK_NEAR(d.high - d.estimate, 3.0 / 8, 1e-12); /* so few say no more than that */
+  CHECK_NEAR(d.high - d.estimate, -log(0.025) / 8, 1e-9); /* so few say no more than that */
   static const double alike[2000];
   d = paired_means(alike, 2000, 0.95);
-  CHECK_NEAR(d.low, -3.0 / 2000, 1e-12);
-  CHECK_INT(paired_needed(0, 0.08, 0.01, 0.95), 3074); /* 1.96^2 0.08 / 0.0001 */
-  CHECK_INT(paired_needed(-0.02, 0.08, 0.01, 0.95), 0);
+  CHECK_NEAR(d.low, log(0.025) / 2000, 1e-9);
+  CHECK_INT(paired_needed(0, 0.08, 0.01, 0.95), 3074);     /* 1.96^2 0.08 / 0.0001 */
+  CHECK_INT(paired_needed(-0.02, 0.08, 0.01, 0.95), 3074); /* toward a no-go */
+  CHECK_INT(paired_needed(-0.01, 0.08, 0.01, 0.95), 0);
+  size_t alone = paired_needed_of(&(struct paired_counts){50, 0, 0}, 0.01, 0.95); /* z^2 (1/m - 1) */
+  CHECK_NEAR((double)alone, 3.841459 * 99, 3);
+  CHECK_INT(paired_needed_of(&(struct paired_counts){100, 2, 1}, 0.01, 0.95), 0); /* it loses the margin itself */
+  CHECK(paired_needed_of(&(struct paired_counts){100, 14, 9}, 0.01, 0.95) > 100);
 }
 
 int main(void) {
