@@ -248,7 +248,6 @@ static int run(const struct arguments *a) {
   question.on_processor = file.result.on_processor;
   question.executed = executed_type(&file.result, type, sizeof type);
   report.result = &file.result;
-  report.path = path;
   if (file.result.perturbed) code = show_judgement(&report, &file, json);
   else {
     complain("lynxbench decide: %s: nothing was slowed in this run, so that it does not say what anything costs\n"

@@ -246,11 +246,6 @@ static void simulate(struct simulation *s) {
   }
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Student's half width at 95 % of a mean over batches. */
 static double half_width(const double of[BATCHES], double *ret_mean) {
   double sum = 0, squares = 0;
@@ -272,7 +267,7 @@ static struct fleet_figure mean_of(const double *times, size_t n) {
 static struct fleet_figure quantile_by_batches(const double *times, size_t n, double p) {
   double of[BATCHES], share, *sorted = xalloc(n + 1, sizeof *sorted);
   memcpy(sorted, times, n * sizeof *sorted);
-  qsort(sorted, n, sizeof *sorted, ascending);
+  quantile_sort(sorted, n);
   struct fleet_figure ret = {.estimate = quantile_of(sorted, n, p)};
   for (size_t b = 0; b < BATCHES; b++) {
     size_t each = n / BATCHES, below = 0;

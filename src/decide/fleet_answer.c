@@ -45,16 +45,11 @@ static void vary_routing(const struct fleet_curve *curve, const struct fleet_loa
   }
 }
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* With one in flight a request gets all of its executor: its work, divided by what one alone gets. */
 static double alone(const struct fleet_curve *curve, const struct fleet_load *load) {
   double *sorted = xalloc(load->n_work, sizeof *sorted), mean = quantile_plain_mean(load->work, load->n_work);
   memcpy(sorted, load->work, load->n_work * sizeof *sorted);
-  qsort(sorted, load->n_work, sizeof *sorted, ascending);
+  quantile_sort(sorted, load->n_work);
   double ret = quantile_of(sorted, load->n_work, load->percentile) / mean / fleet_rate(curve, 1);
   free(sorted);
   return ret;

@@ -12,8 +12,7 @@ struct upgrade_report {
   const struct upgrade_judgement *judgement;
   const struct sensitivities *measured;
   const struct result *result;
-  const char *path; /* of the bundle */
-  bool by_price;    /* what is wanted is a ratio of prices, not a margin */
+  bool by_price; /* what is wanted is a ratio of prices, not a margin */
 };
 
 bool upgrade_report_text(const struct upgrade_report *report, bool color, struct buffer *ret);

@@ -440,7 +440,7 @@ static int by_intent(const void *a, const void *b) {
 }
 
 /* One intent has at most one bundle by each team. That of another team than the intent's answers nothing (ledger/standing.h), so that whoever
- * comes first with a bundle of its own spoils no run. */
+ * comes first with another bundle spoils no run. */
 static void check_answers(struct audit *a, struct walk *w) {
   size_t n_twice = 0;
   const struct answer *first = w->answers;
