@@ -11,21 +11,17 @@
 #define ARITHMETIC "arithmetic."
 #define FACTOR_MOST 1e4
 
-const struct resource resources[] = {
-    {.name = "memory.bandwidth", .meaning = "bytes each second of what computes", .measured_by = {"memory", "gpu"}, .of_device = true},
-    {.name = "memory.capacity", .meaning = "bytes of what computes", .is_capacity = true},
-    {.name = "arithmetic",
-     .meaning = "operations each second of a type: arithmetic.bf16",
-     .measured_by = {"gpu", "processor"},
-     .of_device = true},
-    {.name = "gpu", .meaning = "the whole device: its clock", .measured_by = {"gpu", NULL}},
-    {.name = "host.clock", .meaning = "how fast each processor is", .measured_by = {"processor", NULL}},
-    {.name = "host.cores", .meaning = "how many processors there are", .has_steps = true},
-    {.name = "link.host", .meaning = "between host and device"},
-    {.name = "link.peer", .meaning = "between devices"},
-    {.name = "wire", .meaning = "the network's delay between client and server", .measured_by = {"wire", NULL}},
-    {.name = "disk", .meaning = "the disk's reads and writes", .measured_by = {"disk", NULL}},
-    {.name = "power.cap", .meaning = "the power that the device may draw", .has_steps = true}};
+const struct resource resources[] = {{.name = "memory.bandwidth", .measured_by = {"memory", "gpu"}, .of_device = true},
+                                     {.name = "memory.capacity", .is_capacity = true},
+                                     {.name = "arithmetic", .measured_by = {"gpu", "processor"}, .of_device = true},
+                                     {.name = "gpu", .measured_by = {"gpu", NULL}},
+                                     {.name = "host.clock", .measured_by = {"processor", NULL}},
+                                     {.name = "host.cores", .has_steps = true},
+                                     {.name = "link.host"},
+                                     {.name = "link.peer"},
+                                     {.name = "wire", .measured_by = {"wire", NULL}},
+                                     {.name = "disk", .measured_by = {"disk", NULL}},
+                                     {.name = "power.cap", .has_steps = true}};
 const size_t n_resources = LYNX_COUNT(resources);
 
 const struct resource *resource_find(const char *name, size_t length) {

@@ -17,7 +17,7 @@ enum { UPGRADE_PARTS_MAX = 16, UPGRADE_TEXT = 48 };
 /* A kind of resource. Perturbers (experiment/perturber.h) whose elasticity is that of the resource, or of more than it: each bounds what
  * the resource can gain. The first that was measured is used. */
 struct resource {
-  const char *name, *meaning;
+  const char *name;
   const char *measured_by[2];
   bool of_device;   /* of what computes: where that is no processor of the host, only the device itself (gpu) says what it costs */
   bool is_capacity; /* nothing gets faster by it until something fits: no elasticity sees that */
