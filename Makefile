@@ -3,12 +3,13 @@ BUILD ?= build
 CC_CACHE := $(shell command -v ccache 2>/dev/null)
 MESON_CC := $(if $(CC_CACHE),CC="ccache $(or $(filter-out cc,$(CC)),gcc)",)
 
-.PHONY: help build configured site-docs demo test test-long test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-attribution-replay bench-profilers bench-confirm bench-bisect bench-gpu simulate fuzz install clean format
+.PHONY: help build configured site-docs demo test test-long test-steps test-fresh deb test-deb wheel test-peers test-gpu check bench bench-peers bench-pages bench-attribution bench-attribution-replay bench-profilers bench-confirm bench-bisect bench-gpu simulate fuzz install clean format
 
 help:
 	@echo "make demo      install what is missing, build, and tell one story: a slow server, its cause, the fix, verified"
 	@echo "make test      install what is missing, build, run the tests (some minutes)"
 	@echo "make test-long   the tests that need minutes of load each, or a browser"
+	@echo "make test-steps  the tests again, and every next step that they print is run as it was printed (as root: unshare)"
 	@echo "make test-fresh  make demo and make test in empty Debian 12 and 13 (as root: debootstrap)"
 	@echo "make build     only build: build/lynxbench and build/lynxbench-ref"
 	@echo "make deb         Debian packages of the last commit, in build/deb: built twice, the same bytes, lintian"
@@ -57,7 +58,15 @@ test-long: packages-web
 	@$(MAKE) --no-print-directory configured
 	@scripts/web.sh $(BUILD)
 	@ninja -C $(BUILD)
-	@scripts/test.sh $(BUILD) --suite long
+	@LANES=$$(($$(nproc) + 1)) scripts/test.sh $(BUILD) --suite long
+
+# What the tests themselves say is no matter here: a step that loads their server may disturb them.
+test-steps: packages-test
+	@$(MAKE) --no-print-directory configured
+	@ninja -C $(BUILD)
+	@rm -f $(BUILD)/steps.jsonl
+	@LYNX_TESTS_STEPS=$(abspath $(BUILD))/steps.jsonl scripts/test.sh $(BUILD) --suite e2e --no-suite quiet --no-suite long --timeout-multiplier 3 || true
+	@python3 tests/e2e/printed_steps.py $(BUILD)/steps.jsonl
 
 test-fresh:
 	@scripts/fresh.sh $(or $(RELEASES),bookworm trixie)

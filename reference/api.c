@@ -218,8 +218,7 @@ bool api_answer(const struct api_request *request, const char *model, int64_t id
 
 bool api_error(const char *message, const char *type, int code, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_key(&json, "error");
   json_open_object(&json);
   json_put_text(&json, "message", message);

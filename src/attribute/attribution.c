@@ -226,20 +226,20 @@ static bool are_ranks(const struct attribution *a) {
   return true;
 }
 
+void attribution_find(struct attributed_trace *t, const struct collectives *collectives) {
+  const struct evidence evidence = {.timeline = &t->timeline, .account = &t->account, .host = &t->host, .collectives = collectives};
+  if (t->content == CONTENT_TIMELINE) t->n_findings = rules_run(&evidence, t->findings, FINDINGS_MAX);
+}
+
 void attribution_finish(struct attribution *a) {
   a->ranks = are_ranks(a);
   if (a->ranks) {
-    const struct timeline *timelines[TRACES_MAX];
-    for (size_t i = 0; i < a->n_traces; i++) timelines[i] = &a->traces[i].timeline;
-    collectives_match(timelines, a->n_traces, &a->collectives);
+    struct rank_calls calls[TRACES_MAX];
+    for (size_t i = 0; i < a->n_traces; i++) collectives_list(&a->traces[i].timeline, (int64_t)i, &calls[i]);
+    collectives_match(calls, a->n_traces, NULL, NULL, &a->collectives);
+    for (size_t i = 0; i < a->n_traces; i++) free(calls[i].at);
   }
-  for (size_t i = 0; i < a->n_traces; i++) {
-    struct attributed_trace *t = &a->traces[i];
-    if (t->content != CONTENT_TIMELINE) continue;
-    struct evidence evidence = {
-        .timeline = &t->timeline, .account = &t->account, .host = &t->host, .collectives = a->ranks ? &a->collectives : NULL};
-    t->n_findings = rules_run(&evidence, t->findings, FINDINGS_MAX);
-  }
+  for (size_t i = 0; i < a->n_traces; i++) attribution_find(&a->traces[i], a->ranks ? &a->collectives : NULL);
 }
 
 void attribution_release(struct attribution *a) {

@@ -85,6 +85,8 @@ struct attribution_input {
 enum lynx_status attribution_add(struct attribution *attribution, const struct attribution_input *inputs, size_t n, size_t n_threads,
                                  size_t *ret_failed, struct lynx_error *error) LYNX_MUST_CHECK;
 void attribution_finish(struct attribution *attribution);
+/* A trace's findings, by themselves, or with what its job's ranks say together. */
+void attribution_find(struct attributed_trace *trace, const struct collectives *collectives);
 void attribution_release(struct attribution *attribution);
 
 /* --- two arms --- */

@@ -15,6 +15,13 @@ bool live_is_interpreter(const char *module) {
   return strncmp(file, "libpython", 9) == 0 || strncmp(file, "python", 6) == 0 || strstr(module, "/lib-dynload/") != NULL;
 }
 
+bool live_is_c_library(const char *file) {
+  static const char *const begins[] = {"libc.so", "libc-2.", "libc.musl", "ld-musl"};
+  for (size_t i = 0; i < LYNX_COUNT(begins); i++)
+    if (strncmp(file, begins[i], strlen(begins[i])) == 0) return true;
+  return false;
+}
+
 static bool holds_library(const struct live *live, const char *part) {
   for (size_t i = 0; i < live->facts.n_items; i++)
     if (strstr(live->facts.items[i].key, part) != NULL) return true;
@@ -70,7 +77,7 @@ static bool is_generic(const char *function) {
   return false;
 }
 
-/* PyTorch's copies into another type (within one type they are `direct_copy_kernel`) and NumPy's; PyTorch's own matrix product, for types
+/* PyTorch's copies into another type and NumPy's; those within one type; PyTorch's own matrix product, for types
  * that the libraries below it have none for; half precision by single. */
 static const struct {
   const char *part, *name;
@@ -79,6 +86,11 @@ static const struct {
                     {"float_copy_kernel", "float_copy_kernel", LIVE_CONVERTING},
                     {"float_bfloat16_copy_kernel", "float_bfloat16_copy_kernel", LIVE_CONVERTING},
                     {"_contig_cast_", NULL, LIVE_CONVERTING},
+                    {"direct_copy_kernel", "direct_copy_kernel", LIVE_COPYING},
+                    {"cat_serial_kernel", "cat_serial_kernel", LIVE_COPYING},
+                    {"_to_contig", NULL, LIVE_COPYING},
+                    {"contig_to_", NULL, LIVE_COPYING},
+                    {"strided_to_strided", NULL, LIVE_COPYING},
                     {"cpublas_gemm_impl", "cpublas_gemm_impl", LIVE_FALLBACK},
                     {"fp16_dot_with_fp32_arith", "fp16_dot_with_fp32_arith", LIVE_FALLBACK},
                     {"fp16_gemv", "fp16_gemv", LIVE_FALLBACK},

@@ -15,6 +15,8 @@ struct live_part live_kernel_part(void);
 const char *live_module_file(const char *path);
 bool live_is_kernel(const char *module);
 bool live_is_interpreter(const char *module);
+/* By the name of its file: copies, memory, and the way into the kernel. */
+bool live_is_c_library(const char *file);
 /* Does it wait for another thread without giving up its processor? */
 bool live_is_spinning(const char *function);
 /* CPython writes its functions as "py::NAME:FILE" (-X perf): false: another name. */

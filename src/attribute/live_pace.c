@@ -4,7 +4,9 @@
 
 #define PACE_LEAST_NS 2e6 /* below it the client's own reading is part of it */
 #define PACE_ALIKE 0.07
-#define PACE_ALIKE_IDLE 0.4 /* where no thread runs a third of the time: its work takes a little longer, and hardly counts */
+#define PACE_ALIKE_IDLE 0.4  /* where no thread runs a third of the time: its work takes a little longer, and hardly counts */
+#define PACE_ALIKE_BUSY 0.03 /* where a thread runs much, and more than with 1 in flight: more work in the same time */
+#define BUSY_MORE 1.5
 #define IDLE_LEAST 0.5
 #define HARDLY_RUNS 0.5 /* of one processor */
 
@@ -19,7 +21,9 @@ static double pace_at(const struct live *live, int64_t concurrency) {
 struct live_pace live_pace_of(const struct live *live) {
   struct live_pace pace = {.alone_ns = pace_at(live, 1), .loaded_ns = pace_at(live, live->at.concurrency)};
   if (live->at.n_lanes == 0) return pace;
-  double busiest = live_busiest(&live->at)->busiest, alike = busiest < 0.3 ? PACE_ALIKE_IDLE : busiest < 0.5 ? PACE_ALIKE : 0;
+  double busiest = live_busiest(&live->at)->busiest, alone = live->alone.n_lanes > 0 ? live_busiest(&live->alone)->busiest : INFINITY;
+  double busy = busiest < LIVE_FULL && busiest >= BUSY_MORE * alone ? PACE_ALIKE_BUSY : 0;
+  double alike = busiest < 0.3 ? PACE_ALIKE_IDLE : busiest < 0.5 ? PACE_ALIKE : busy;
   const struct live_account *loaded = live->beyond.n_lanes > 0 ? &live->beyond : &live->at;
   bool idle = live_idle_processors(live) >= IDLE_LEAST;
   pace.fixed = idle && live->n_processors > 1 && live->at.concurrency >= 2 && pace.alone_ns >= PACE_LEAST_NS &&

@@ -9,6 +9,7 @@
 #include "attribute/live_lanes.h"
 #include "attribute/live_module.h"
 #include "attribute/live_waits.h"
+#include "attribute/live_workers.h"
 #include "base/number.h"
 #include "executor/layer_map.h"
 
@@ -29,12 +30,14 @@ struct counted {
   const char *what, *file; /* of a module: its path; its function, "" where it has no name */
   int64_t line, line_n;
   int64_t n[LOOKS_KINDS];
+  double ran; /* of LOOKS_RUNNING, those that the kernel's count of its threads' time bears out */
 };
 
 struct live_profile {
   struct live *live;
   struct live_calls *calls;
   struct live_waits *waits;
+  struct live_workers *workers;
   struct counted *items;
   size_t n, room;
   uint32_t *slots;                                            /* of items, + 1, by a hash of the key; 0: free */
@@ -43,6 +46,8 @@ struct live_profile {
   struct profiled_thread {
     int64_t process, thread;
     size_t lane;
+    double running_s;     /* by the kernel's count */
+    int64_t n_of_running; /* looks that said it ran */
   } * threads;
   size_t n_threads, threads_room;
   int64_t made_inside[LIVE_LANES_MAX]; /* of each lane */
@@ -55,6 +60,7 @@ struct live_profile *live_profile_new(struct live *live) {
   p->live = live;
   p->calls = live_calls_new(&live->arena);
   p->waits = live_waits_new(live);
+  p->workers = live_workers_new(live);
   p->slots = xalloc(SLOTS, sizeof *p->slots);
   return p;
 }
@@ -127,11 +133,11 @@ static int by_thread(const void *a, const void *b) {
 }
 
 /* They came sorted, as the rows do. */
-static const struct profiled_thread *thread_of(const struct live_profile *p, const struct bundle_stack *stack) {
+static struct profiled_thread *thread_of(const struct live_profile *p, const struct bundle_stack *stack) {
   const struct profiled_thread wanted = {.process = stack->process, .thread = stack->thread};
   if (p->n_threads == 0) return NULL;
   const struct profiled_thread ended = {.process = stack->process, .thread = 0}; /* one that was in no list */
-  const struct profiled_thread *found = bsearch(&wanted, p->threads, p->n_threads, sizeof wanted, by_thread);
+  struct profiled_thread *found = bsearch(&wanted, p->threads, p->n_threads, sizeof wanted, by_thread);
   bool main = stack->process == stack->thread; /* it is there all the time: what no list names of it did nothing */
   if (found == NULL && !main) found = bsearch(&ended, p->threads, p->n_threads, sizeof ended, by_thread);
   for (size_t i = 0; found == NULL && stack->process == 0 && i < p->n_threads && i < UNNAMED_MAX; i++) /* py-spy without its children */
@@ -147,7 +153,7 @@ static bool lane_of_process(const struct live_profile *p, const struct bundle_st
     if (at->lanes[i].main != (stack->process == stack->thread) || at->lanes[i].thread == 0) continue;
     if (found == at->n_lanes || (at->lanes[i].process == stack->process && at->lanes[found].process != stack->process)) found = i;
   }
-  *ret = (struct profiled_thread){stack->process, stack->thread, found};
+  *ret = (struct profiled_thread){.process = stack->process, .thread = stack->thread, .lane = found};
   return found < at->n_lanes;
 }
 
@@ -198,12 +204,45 @@ static void take_calls(struct live_profile *p, size_t lane, char *frames, int64_
   free(again);
 }
 
+/* py-spy takes a thread that has just been woken, or waits for the interpreter's lock, for one that runs. Of many such, in all of which
+ * nothing is done, it would make the busiest function. */
+static double borne_out(const struct live_profile *p, const struct profiled_thread *thread) {
+  double said_s = p->rate[LOOKS_RUNNING] > 0 ? (double)thread->n_of_running / p->rate[LOOKS_RUNNING] : 0;
+  return said_s > 0 ? fmin(1, thread->running_s / said_s) : 1;
+}
+
+static enum lynx_status count_running(void *context, const struct bundle_stack *stack) {
+  struct live_profile *p = context;
+  bool is = strcmp(stack->source, sources[LOOKS_RUNNING]) == 0 && stack->n > 0 && stack->n <= INT32_MAX;
+  struct profiled_thread *thread = is ? thread_of(p, stack) : NULL;
+  if (thread != NULL) thread->n_of_running += stack->n;
+  return LYNX_OK;
+}
+
+static enum lynx_status take_activity(void *context, int64_t session, const struct thread_activity *row) {
+  struct live_profile *p = context;
+  const struct profiled_thread wanted = {.process = row->process, .thread = row->thread};
+  struct profiled_thread *found = p->n_threads > 0 ? bsearch(&wanted, p->threads, p->n_threads, sizeof wanted, by_thread) : NULL;
+  (void)session;
+  if (found != NULL && row->running_ns > 0) found->running_s += (double)row->running_ns / 1e9;
+  return LYNX_OK;
+}
+
+/* Those that never run are in no list of threads. */
+static void add_worker(struct live_profile *p, const struct bundle_stack *stack) {
+  size_t length = strlen(stack->frames);
+  char *frames = xalloc(length + 1, 1);
+  live_workers_add(p->workers, stack->process, text_sanitise(frames, length + 1, stack->frames, length));
+  free(frames);
+}
+
 static enum lynx_status take_stack(void *context, const struct bundle_stack *stack) {
   struct live_profile *p = context;
   int kind = 0;
   while (kind < LOOKS_COUNT && strcmp(sources[kind], stack->source) != 0) kind++;
   bool calls = strcmp(stack->source, source_of_calls) == 0, waits = strcmp(stack->source, source_of_waits) == 0;
   if ((kind == LOOKS_COUNT && !calls && !waits) || stack->n <= 0 || stack->n > INT32_MAX) return LYNX_OK;
+  if (kind == LOOKS_ALL && stack->process == stack->thread) add_worker(p, stack);
   const struct profiled_thread *thread = thread_of(p, stack);
   struct profiled_thread like; /* a thread that hardly runs is in no list, and waits as the others of its process do */
   if (thread == NULL && waits && lane_of_process(p, stack, &like)) thread = &like;
@@ -232,6 +271,7 @@ static enum lynx_status take_stack(void *context, const struct bundle_stack *sta
   }
   struct counted *counted = counted_of(p, thread->lane, what, file);
   if (counted != NULL) counted->n[kind] += stack->n;
+  if (counted != NULL && kind == LOOKS_RUNNING) counted->ran += (double)stack->n * borne_out(p, thread);
   if (counted != NULL && stack->n > counted->line_n) {
     counted->line = line;
     counted->line_n = stack->n;
@@ -246,7 +286,8 @@ static enum lynx_status take_name(void *context, int64_t session, const struct t
   const struct live_lane *lane = live_lane_of(&p->live->arena, &p->live->at, name, false);
   if (lane == NULL) return LYNX_OK;
   p->threads = xroom(p->threads, p->n_threads, &p->threads_room, sizeof *p->threads);
-  p->threads[p->n_threads++] = (struct profiled_thread){name->process, name->thread, (size_t)(lane - p->live->at.lanes)};
+  p->threads[p->n_threads++] = (struct profiled_thread){
+      .process = name->process, .thread = name->thread, .lane = (size_t)(lane - p->live->at.lanes)};
   return LYNX_OK;
 }
 
@@ -269,6 +310,8 @@ void live_profile_add(struct live_profile *p, struct bundle *bundle, const struc
   p->session_s = (double)(session->warm_up_ns + session->counted_ns) / 1e9;
   bool good = bundle_each_thread(bundle, session->id, take_name, p, NULL) == LYNX_OK &&
               bundle_each_sample(bundle, session->id, take_rate, p, NULL) == LYNX_OK &&
+              bundle_each_activity(bundle, session->id, take_activity, p, NULL) == LYNX_OK &&
+              bundle_each_stack(bundle, session->id, count_running, p, NULL) == LYNX_OK &&
               bundle_each_stack(bundle, session->id, take_stack, p, NULL) == LYNX_OK;
   (void)good; /* rows that cannot be read divide nothing */
 }
@@ -316,7 +359,8 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
   struct live *live = p->live;
   struct live_lane *lane = &live->at.lanes[at];
   int kind = !p->by_spy ? LOOKS_MADE_INSIDE : lane->n_lock > 0 ? LOOKS_LOCK : LOOKS_RUNNING;
-  double looks = (double)(!p->by_spy ? p->made_inside[at] : lane->n_lock > 0 ? lane->n_lock : lane->n_python);
+  double looks = (double)(!p->by_spy ? p->made_inside[at] : lane->n_lock > 0 ? lane->n_lock : 0);
+  for (size_t i = 0; i < p->n && kind == LOOKS_RUNNING; i++) looks += p->items[i].lane == at ? p->items[i].ran : 0;
   for (size_t i = 0; i < p->n && looks > 0; i++) {
     const struct counted *c = &p->items[i];
     if (c->lane != at || c->n[kind] == 0) continue;
@@ -324,7 +368,7 @@ static void divide_python(struct live_profile *p, size_t at, double share) {
         .kind = LIVE_PYTHON, .what = c->what, .where = place_of(live, c), .would = "", .inside = "", .spins = live_is_spinning(c->what)};
     part.attributed = layer_of_python_file(c->file, &part.layer) == PYTHON_FILE_KNOWN;
     if (!part.attributed) part.would = "whose package that is";
-    part.share = share * (double)c->n[kind] / looks;
+    part.share = share * (kind == LOOKS_RUNNING ? c->ran : (double)c->n[kind]) / looks;
     part.n = c->n[kind];
     add_part(lane, &part);
   }
@@ -343,7 +387,7 @@ static double ran_outside(const struct live_profile *p, const struct counted *c)
   double running = p->rate[LOOKS_RUNNING] * p->window_s[LOOKS_RUNNING], lock = p->rate[LOOKS_LOCK] * p->window_s[LOOKS_LOCK];
   if (!p->by_spy) return (double)(c->n[LOOKS_MADE] - c->n[LOOKS_MADE_INSIDE]); /* only their proportions count */
   if (!(running > 0)) return 0;
-  return (double)c->n[LOOKS_RUNNING] / running - (lock > 0 ? (double)c->n[LOOKS_LOCK] / lock : 0);
+  return c->ran / running - (lock > 0 ? (double)c->n[LOOKS_LOCK] / lock : 0);
 }
 
 /* outside: the share of the window that ran outside of the interpreter. */
@@ -355,7 +399,7 @@ static void name_callers(const struct live_profile *p, size_t at, double outside
   for (size_t i = 0; i < p->n && all > 0; i++) {
     const struct counted *c = &p->items[i];
     double ran = c->lane == at ? ran_outside(p, c) : 0;
-    int64_t found = p->by_spy ? c->n[LOOKS_RUNNING] : c->n[LOOKS_MADE];
+    int64_t found = p->by_spy ? llround(c->ran) : c->n[LOOKS_MADE];
     if (!(ran > 0) || found < LEAST_LOOKS) continue;
     double share = outside * ran / all;
     size_t place = lane->n_callers;
@@ -392,7 +436,7 @@ static void name_waits(struct live_profile *p, size_t at) {
   if (!(whole > 0)) return;
   for (size_t i = 0; i < p->n; i++) {
     const struct counted *c = &p->items[i];
-    double share = (double)c->n[LOOKS_ALL] / whole - (running > 0 ? (double)c->n[LOOKS_RUNNING] / running : 0);
+    double share = (double)c->n[LOOKS_ALL] / whole - (running > 0 ? c->ran / running : 0);
     if (c->lane == at && caller != NULL && strcmp(caller->what, c->what) == 0 && strcmp(caller->where, place_of(p->live, c)) == 0)
       share -= live_pool_wait(lane);
     if (c->lane != at || !(share > most[TOLD - 1].share)) continue;
@@ -520,16 +564,17 @@ static void divide_lane(struct live_profile *p, size_t at) {
   name_waits(p, at);
 }
 
-/* Each process has an interpreter's lock of its own: of the one that is held most. */
+/* Each process has an interpreter's lock of its own: of the one that is held most, where others could want it. */
 static double lock_held(const struct live_profile *p) {
   const struct live_account *at = &p->live->at;
   double most = 0, whole = p->rate[LOOKS_LOCK] * p->window_s[LOOKS_LOCK];
   if (!(whole > 0)) return NAN;
   for (size_t i = 0; i < at->n_lanes; i++) {
     double sum = 0;
+    int64_t n_threads = 0;
     for (size_t k = 0; k < at->n_lanes; k++)
-      if (at->lanes[k].process == at->lanes[i].process) sum += (double)at->lanes[k].n_lock;
-    most = fmax(most, sum / whole);
+      if (at->lanes[k].process == at->lanes[i].process) sum += (double)at->lanes[k].n_lock, n_threads += at->lanes[k].n_threads;
+    if (n_threads > 1) most = fmax(most, sum / whole);
   }
   return fmin(most, 1);
 }
@@ -538,6 +583,7 @@ void live_profile_finish(struct live_profile *p) {
   for (size_t i = 0; i < p->live->at.n_lanes; i++) divide_lane(p, i);
   p->live->lock_held = lock_held(p);
   live_waits_finish(p->waits);
+  live_workers_finish(p->workers);
   live_calls_free(p->calls);
   free(p->items);
   free(p->slots);

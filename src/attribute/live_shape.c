@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "result/climb.h"
 
+#define MOSTLY 0.5 /* of what a lane waits */
 #define THROTTLED 0.05
 
 const char *live_fact(const struct live *live, enum layer layer, const char *key) {
@@ -80,6 +81,12 @@ double live_python_turns(const struct live *live) {
     if (one && threads >= 2 && python >= 0.5 * running && live_idle_processors(live) >= 0.5) most = fmax(most, running);
   }
   return most;
+}
+
+bool live_workers_idle(const struct live *live) {
+  const struct live_alike *a = &live->workers;
+  int64_t could = a->concurrency < (int64_t)a->n ? a->concurrency : (int64_t)a->n;
+  return a->n_idle > 0 && (int64_t)(a->n - a->n_idle) < could;
 }
 
 double live_idle_processors(const struct live *live) {
@@ -218,6 +225,18 @@ const char *live_power_text(const struct live *live, struct arena *arena) {
   return isfinite(joules) ? arena_printf(arena, "%s: %.3g J for each token", text, joules) : text;
 }
 
+#define COST_KNOWN 0.2 /* half an interval beyond which no cost is known */
+
+const char *live_profiling_text(const struct live *live, struct arena *arena) {
+  const struct interval *c = &live->profiling_cost;
+  const double half = c->bounded ? (c->high - c->low) / 2 : INFINITY;
+  if (!(half <= COST_KNOWN))
+    return c->bounded ? arena_printf(arena, "what profilers cost is known no better than ± %.0f %%; they count into no figure", 100 * half)
+                      : "what profilers cost is not known; they count into no figure";
+  return arena_printf(arena, "profilers cost %.2g %% [%.2g, %.2g] of the throughput while they ran; they count into no figure",
+                      100 * c->estimate, 100 * c->low, 100 * c->high);
+}
+
 /* The nested names of the Itanium C++ ABI, lengths before each; what it is called with is left out. */
 /* Rust adds "h" and sixteen digits of a hash to old names. */
 static bool is_rust_hash(const char *part, size_t length) {
@@ -266,6 +285,26 @@ static const char *script_text(struct arena *arena, const char *symbol) {
   return length > 0 ? live_words(arena, arena_printf(arena, "%.*s", (int)length, name)) : live_words(arena, symbol);
 }
 
+/* "_$u7b$$u7b$closure$u7d$$u7d$" is {{closure}}: how rustc writes what a linker does not take. */
+static const char *rust_part(struct arena *arena, const char *part) {
+  static const struct {
+    const char *escape, *text;
+  } escapes[] = {{"$u7b$", "{"}, {"$u7d$", "}"}, {"$LT$", "<"}, {"$GT$", ">"},  {"$RF$", "&"},  {"$BP$", "*"},
+                 {"$LP$", "("},  {"$RP$", ")"},  {"$C$", ","},  {"$u20$", " "}, {"$u5b$", "["}, {"$u5d$", "]"}};
+  if (strchr(part, '$') == NULL) return part;
+  char *text = arena_copy(arena, part), *to = text;
+  for (const char *at = part + (strncmp(part, "_$", 2) == 0); *at != 0;) {
+    size_t i = 0;
+    while (i < LYNX_COUNT(escapes) && strncmp(at, escapes[i].escape, strlen(escapes[i].escape)) != 0) i++;
+    if (i < LYNX_COUNT(escapes)) {
+      *to++ = escapes[i].text[0];
+      at += strlen(escapes[i].escape);
+    } else *to++ = *at++;
+  }
+  *to = 0;
+  return text;
+}
+
 const char *live_symbol_text(struct arena *arena, const char *symbol) {
   const char *at = symbol;
   if (code_is_script(symbol)) return script_text(arena, symbol);
@@ -289,7 +328,8 @@ const char *live_symbol_text(struct arena *arena, const char *symbol) {
     for (size_t i = 0; i < digits; i++) length = 10 * length + (size_t)(at[i] - '0');
     if (strnlen(at + digits, length) < length) break;
     bool hidden = strncmp(at + digits, "_GLOBAL__N_", 11) == 0 || is_rust_hash(at + digits, length);
-    if (!hidden) text = arena_printf(arena, "%s%s%.*s", text, text[0] != 0 ? "::" : "", (int)length, at + digits);
+    if (!hidden)
+      text = arena_printf(arena, "%s%s%s", text, text[0] != 0 ? "::" : "", rust_part(arena, arena_text(arena, at + digits, length)));
     at += digits + length;
     if (!nested) break;
   }
@@ -320,7 +360,10 @@ void live_name_place(const struct live_place *place, struct finding *ret) {
 }
 
 void live_name_wait(const struct live_lane *lane, enum wait_kind kind, struct finding *ret) {
-  if (lane->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", lane->waits_in, lane->waits_where);
+  double all = 0;
+  for (int i = 0; i < WAIT_COUNT; i++) all += lane->waits[i];
+  bool mostly = lane->waits[kind] >= MOSTLY * all || lane->of_work[kind] >= MOSTLY; /* else they wait there for something else */
+  if (mostly && lane->waits_in[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", lane->waits_in, lane->waits_where);
   else if (lane->waiting[kind].n > 0) live_name_place(&lane->waiting[kind], ret);
 }
 

@@ -34,6 +34,7 @@ enum live_kernel_kind {
   LIVE_ORDINARY,
   LIVE_GENERIC,    /* kept for processors without vectors */
   LIVE_CONVERTING, /* from one number type to another */
+  LIVE_COPYING,    /* within one type: joins, moves */
   LIVE_FALLBACK,   /* for a number type that the library has no kernel for */
   LIVE_KERNEL_KINDS
 };
@@ -117,6 +118,15 @@ struct live_neighbour {
   double asked, asks; /* connections that the server made to it, and it to the server, on average */
 };
 
+/* Processes that are alike (live_workers.h); n 0: none were seen. */
+struct live_alike {
+  size_t n, n_idle;
+  const char *program, *where; /* where: the function that all of them are in, "run (/srv/shard.py)" */
+  int64_t process;             /* the busiest of them */
+  double busiest, idle;        /* processors; idle: of the idle ones, the most */
+  int64_t concurrency;
+};
+
 /* One account: of the windows at one number of requests in flight. */
 struct live_account {
   int64_t concurrency;
@@ -134,6 +144,8 @@ struct live_around {
   double preemptions, cache_use;                  /* requests that lost their cache to others; share of the cache that is taken */
   double round_trip_s, sent_again_hz;             /* of the client's connections, the least; segments sent again each second */
   double held, held_looks;                        /* of them, connections at whose other end Nagle's algorithm holds bytes; looks */
+  double held_within, held_within_looks;          /* the same of the server's own, to one another and to whom it asks */
+  double held_port;                               /* of one of these */
   double watts, temperature_c, clock_mhz, slowed; /* slowed: how often for heat */
   double major_faults_hz, read_hz, disk_busy;     /* of the serving processes: pages and bytes read from disks each second; a share */
   double accept_queue, accept_full,
@@ -234,9 +246,10 @@ enum live_bottleneck {
   LIVE_CLIENT,
   LIVE_FAILING,
   LIVE_GPUS,
-  LIVE_LOAD, /* the climb ended before the throughput did */
-  LIVE_PACE, /* tokens come at a pace, or requests at a rate, that no work sets */
-  LIVE_MET   /* an offered rate is answered whole: nothing need be at its limit */
+  LIVE_LOAD,    /* the climb ended before the throughput did */
+  LIVE_PACE,    /* tokens come at a pace, or requests at a rate, that no work sets */
+  LIVE_WORKERS, /* of processes that are alike some do all the work */
+  LIVE_MET      /* an offered rate is answered whole: nothing need be at its limit */
 };
 enum live_bound { LIVE_NOT_DECIDED, LIVE_HARDWARE, LIVE_SOFTWARE };
 
@@ -270,6 +283,7 @@ struct live {
   size_t n_traced;
   const char **trace_files; /* where the traces lie */
   size_t n_trace_files;
+  struct live_alike workers;
   const char **unseen;
   size_t n_unseen;
   struct fact_list facts; /* of the executor at the start */
@@ -304,6 +318,8 @@ const char *live_lane_text(struct arena *arena, const struct live_lane *lane);
 const char *live_bound_text(enum live_bound bound);
 /* "; the packages take 62 W: 0.8 J for each token"; "; 2 GPUs: busy 40 %, 512 W"; "" where it is not known. */
 const char *live_power_text(const struct live *live, struct arena *arena);
+/* "profilers cost 3 % [1, 5] of the throughput while they ran; they count into no figure"; to what it is known, where that is little. */
+const char *live_profiling_text(const struct live *live, struct arena *arena);
 /* "weights are read at 12 GB/s at least, 31 % of this machine's triad (MBU)"; why not. */
 const char *live_roofline_text(const struct live *live, struct arena *arena);
 /* Of all packages and GPUs, for each token; NaN. */
@@ -317,6 +333,9 @@ const struct live_neighbour *live_asked(const struct live *live);
 size_t live_program_length(const char *neighbour);
 /* The value of a fact at the start; NULL: it was not read. */
 const char *live_fact(const struct live *live, enum layer layer, const char *key);
+
+/* Do like processes have nothing to do, although each could have a request? */
+bool live_workers_idle(const struct live *live);
 
 /* Does the climb say that from 1 to 2 in flight throughput grows by less than a tenth, and by less than a fourth at any step after? */
 bool live_one_at_a_time(const struct live *live);

@@ -9,6 +9,7 @@
 
 #define RUNS_MOST 0.3 /* of what the server runs */
 #define LEADS 0.2     /* of the time: a finding is the verdict where nothing is full */
+#define PROCESSORS "The processors bound this server."
 
 static void set(struct live *live, enum live_bottleneck bottleneck, const char *title, const char *text) {
   live->bottleneck = bottleneck;
@@ -134,7 +135,7 @@ static void judge_processors(struct live *live) {
   set(live, LIVE_PROCESSORS,
       by_others  ? "Other processes and this server fill the processors."
       : by_asked ? "This server and a process that it asks fill the processors."
-                 : "The processors bound this server.",
+                 : PROCESSORS,
       arena_printf(arena, "the machine's processors are busy %.0f %% of the time: the server's threads use %.2f of %lld%s, others %.2f%s",
                    percent(live->around.busy), live->at.running, (long long)live->n_processors,
                    asked != NULL ? arena_printf(arena, ", %.80s, which it asks, %.2f", asked->name, of_asked) : "", others,
@@ -150,13 +151,22 @@ static bool judge_allowed(struct live *live) {
   }
   double ready = live_ready_share(live);
   if (allowed == 0 || allowed >= live->n_processors || !(ready >= 0.2) || !(live_idle_processors(live) >= 0.3)) return false;
+  ready = live->at.ready / fmax(live->at.running + live->at.ready, 1e-9);
   set(live, LIVE_ALLOWED, "The processors that it may run on bound this server.",
-      arena_printf(
-          &live->arena,
-          "its threads may run on %lld of the machine's %lld processors, and are ready and wait for one %.0f %% of the time, while "
-          "%.1f are idle",
-          (long long)allowed, (long long)live->n_processors, percent(ready), live_idle_processors(live)));
+      arena_printf(&live->arena,
+                   "its threads may run on %lld of the machine's %lld processors, and wait for one %.0f %% of the time that they could "
+                   "run, while %.1f "
+                   "are idle",
+                   (long long)allowed, (long long)live->n_processors, percent(ready), live_idle_processors(live)));
   return true;
+}
+
+/* Of a load under which throughput still grows: a thread that batches is full long before its server is. */
+static const char *full_already(struct live *live) {
+  const struct live_lane *lane = live_busiest(&live->at);
+  if (lane->busiest < LIVE_FULL) return "";
+  return arena_printf(&live->arena, "; %s %lld runs or is ready %.0f %% of the time already, and does more at once for more requests",
+                      live_lane_text(&live->arena, lane), (long long)lane->thread, percent(lane->busiest));
 }
 
 /* What is known before any thread is looked at. */
@@ -179,9 +189,18 @@ static bool judge_outside(struct live *live) {
         "processors are not full");
   else if (last != NULL && live_still_grows(live))
     set(live, LIVE_LOAD, "The load ended before the server did.",
-        arena_printf(arena, "throughput still grows at %lld in flight: give %s more, and ask again", (long long)last->concurrency,
-                     last->too_short ? "--for (the window was too short for so many)" : "--at-most"));
+        arena_printf(arena, "throughput still grows at %lld in flight: give %s more, and ask again%s", (long long)last->concurrency,
+                     last->too_short ? "--for (the window was too short for so many)" : "--at-most", full_already(live)));
   else return judge_gpus(live);
+  return true;
+}
+
+static bool judge_workers(struct live *live) {
+  const struct live_alike *a = &live->workers;
+  if (!live_workers_idle(live)) return false;
+  set(live, LIVE_WORKERS, "Some of its workers do all the work.",
+      arena_printf(&live->arena, "of %zu processes that are in %.160s, %zu run%s for %.2f of a processor at most at %lld in flight%s", a->n,
+                   a->where, a->n_idle, a->n_idle == 1 ? "s" : "", a->idle, (long long)a->concurrency, other_processors(live)));
   return true;
 }
 
@@ -201,6 +220,7 @@ static void judge_bottleneck(struct live *live) {
   if (judge_outside(live)) return;
   /* At 1 in flight one thread is full; whether it bounds shows where more could share the work. */
   bool shared = live->beyond.n_lanes > 0 && live_busiest(&live->beyond)->busiest < LIVE_FULL && live_python_turns(live) > 0;
+  if (judge_workers(live)) return;
   if (lane->busiest >= LIVE_FULL && !shared)
     set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
         arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s%s", name, (long long)lane->thread,
@@ -231,11 +251,21 @@ static void judge_bottleneck(struct live *live) {
                      name, percent(lane->busiest), percent(live->around.busy)));
 }
 
+static bool finds(const struct live *live, const char *rule) {
+  for (size_t i = 0; i < live->n_findings; i++)
+    if (strcmp(live->findings[i].id, rule) == 0 && live->findings[i].share >= LEADS) return true;
+  return false;
+}
+
 static void judge_bound(struct live *live) {
   struct arena *arena = &live->arena;
   double computing = live_computing_share(live);
   switch (live->bottleneck) {
     case LIVE_PROCESSORS:
+      if (finds(live, "too_many_threads") || finds(live, "spinning")) {
+        live->bound_why = "all processors are busy, and part of that is threads that wait for one another: fewer of them do the same work";
+        return;
+      }
       if (computing >= 0.7 && !(live->precision->conditions.others > 0.1)) {
         live->bound = LIVE_HARDWARE;
         live->bound_why = arena_printf(arena, "all processors are busy, %.0f %% of that in libraries that compute", percent(computing));
@@ -252,6 +282,7 @@ static void judge_bound(struct live *live) {
     case LIVE_TURNS:
     case LIVE_SLEEP:
     case LIVE_PACE:
+    case LIVE_WORKERS:
       live->bound = LIVE_SOFTWARE;
       live->bound_why = live->around.gpus.busy <= 0.5
                             ? arena_printf(arena, "the GPU%s idle %.0f %% of the time while requests wait: a faster one would not help",
@@ -274,7 +305,8 @@ static void judge_bound(struct live *live) {
       live->bound_why = "the quota is a setting";
       return;
     case LIVE_MET: live->bound_why = "its limit was not tried: `lynxbench diagnose URL` raises the load to it"; return;
-    default: live->bound_why = "nothing in the server was seen at its limit"; return;
+    case LIVE_LOAD: live->bound_why = "its limit was not reached"; return;
+    default: live->bound_why = "no resource was seen at its limit"; return;
   }
 }
 
@@ -320,6 +352,11 @@ const char *live_unseen(const struct live *live, struct arena *arena) {
 /* Where no resource was seen full, what takes most of the requests' time is what there is to say: one judgement, not two. */
 static void follow_first_finding(struct live *live) {
   const struct finding *first = live->n_findings > 0 ? &live->findings[0] : NULL;
+  if (live->bottleneck == LIVE_LOAD || strcmp(live->bottleneck_title, PROCESSORS) == 0) {
+    if (first != NULL && first->share >= LEADS)
+      live->bottleneck_title = arena_printf(&live->arena, "%s First suspect: %s.", live->bottleneck_title, first->title);
+    return;
+  }
   if (live->bottleneck != LIVE_UNDECIDED) return;
   if (judge_pace(live)) {
     if (first != NULL && first->share >= LEADS)

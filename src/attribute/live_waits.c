@@ -31,8 +31,8 @@ struct place {
   enum wait_kind kind;
   const struct code_work *work;
   const char *function, *module; /* as linkers have them */
-  const char *inside;            /* of work the function that it is known by; of a wait who called the function; "" */
-  int64_t n;
+  const char *inside;  /* of work the function that it is known by; of a wait who called the function; "": the one of most looks */
+  int64_t n, n_inside; /* n_inside: the vote (Boyer and Moore 1981) */
 };
 
 struct live_waits {
@@ -81,6 +81,11 @@ static void count(struct live_waits *w, const struct place *place, int64_t n) {
         strcmp(p->function, place->function) != 0 || strcmp(p->module, place->module) != 0)
       continue;
     p->n += n;
+    p->n_inside += strcmp(p->inside, place->inside) == 0 ? n : -n;
+    if (p->n_inside < 0) {
+      p->inside = arena_copy(&w->live->arena, place->inside);
+      p->n_inside = -p->n_inside;
+    }
     return;
   }
   if (w->n == LIVE_WAITS_MAX) return;
@@ -89,7 +94,7 @@ static void count(struct live_waits *w, const struct place *place, int64_t n) {
   p->function = arena_copy(&w->live->arena, place->function);
   p->module = arena_copy(&w->live->arena, place->module);
   p->inside = arena_copy(&w->live->arena, place->inside);
-  p->n = n;
+  p->n = p->n_inside = n;
 }
 
 /* --- waits --- */

@@ -1,6 +1,7 @@
 #include "attribute/rule.h"
 
 #include <stdio.h>
+#include <string.h>
 
 double state_share(const struct account *account, enum account_state first, enum account_state last) {
   int64_t sum = 0;
@@ -13,4 +14,10 @@ void state_named(const struct evidence *evidence, enum account_state first, enum
   if (most == NULL) return;
   const struct span_name *name = &evidence->timeline->names[most->name];
   (void)text_sanitise(ret->named, sizeof ret->named, name->text, name->length);
+}
+
+const struct rule *rule_named(const char *name) {
+  for (size_t i = 0; rules_all[i] != NULL; i++)
+    if (strcmp(rules_all[i]->name, name) == 0) return rules_all[i];
+  return NULL;
 }

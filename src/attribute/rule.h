@@ -26,6 +26,8 @@ struct rule {
 
 extern const struct rule *const rules_all[]; /* generated from src/attribute/rules; ends in NULL */
 
+const struct rule *rule_named(const char *name); /* NULL: there is none */
+
 /* All findings, the greatest share first; at most room of them. */
 size_t rules_run(const struct evidence *evidence, struct finding *findings, size_t room);
 

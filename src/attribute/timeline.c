@@ -144,12 +144,18 @@ static const char *copy_bytes(struct timeline *t, struct bytes text) {
   return arena_copy(&t->arena, text_sanitise(safe, sizeof safe, text.ptr != NULL ? text.ptr : "", text.length));
 }
 
+/* Groups of one name and other members are not the same. */
+static const char *group_of(struct timeline *t, const struct trace_span *s) {
+  const char *name = copy_bytes(t, s->group);
+  return s->members.length > 0 ? arena_printf(&t->arena, "%s %s", name, copy_bytes(t, s->members)) : name;
+}
+
 static uint32_t add_collective(struct timeline *t, const struct trace_span *s) {
   make_room((void **)&t->collectives, t->n_collectives, &t->collectives_room, sizeof *t->collectives);
   t->collectives[t->n_collectives++] = (struct collective){.elements = s->elements,
                                                            .sequence = s->sequence,
                                                            .name = copy_bytes(t, s->collective.length > 0 ? s->collective : s->name),
-                                                           .group = copy_bytes(t, s->group)};
+                                                           .group = group_of(t, s)};
   return (uint32_t)t->n_collectives;
 }
 
@@ -374,22 +380,42 @@ static int by_duration(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* What is made ready in the first steps is no part of the others. */
+struct step {
+  uint32_t track;
+  size_t span;
+};
+
+static int by_track(const void *a, const void *b) {
+  const struct step *x = a, *y = b;
+  return x->track != y->track ? (x->track > y->track) - (x->track < y->track) : (x->span > y->span) - (x->span < y->span);
+}
+
+static void mark_cold_of(struct timeline *t, const struct step *steps, size_t n, int64_t *behind) {
+  enum { TIMES_MORE = 3, MORE_LEAST_NS = 1000000 };
+  for (size_t i = 0; i + 1 < n && i < (n + 1) / 2; i++) {
+    size_t left = n - i - 1;
+    for (size_t k = 0; k < left; k++) behind[k] = t->spans[steps[i + 1 + k].span].duration_ns;
+    qsort(behind, left, sizeof *behind, by_duration);
+    int64_t own_ns = t->spans[steps[i].span].duration_ns, usual_ns = behind[left / 2];
+    if (own_ns / TIMES_MORE <= usual_ns || own_ns - usual_ns < MORE_LEAST_NS) break;
+    t->spans[steps[i].span].flags |= SPAN_COLD;
+    t->n_cold_steps++;
+  }
+}
+
+/* What is made ready in the first steps is no part of the others, on each thread that marks steps. */
 static void mark_cold_steps(struct timeline *t) {
-  enum { STEPS_MAX = 4096, TIMES_MORE = 3, MORE_LEAST_NS = 1000000 };
-  size_t *steps = xalloc(STEPS_MAX, sizeof *steps);
+  enum { STEPS_MAX = 4096 };
+  struct step *steps = xalloc(STEPS_MAX, sizeof *steps);
   int64_t *behind = xalloc(STEPS_MAX, sizeof *behind);
   size_t n = 0;
   for (size_t i = 0; i < t->n_spans && n < STEPS_MAX; i++)
-    if (t->names[t->spans[i].name].work == WORK_STEP && !t->tracks[t->spans[i].track].on_device) steps[n++] = i;
-  for (size_t i = 0; i + 1 < n && i < (n + 1) / 2; i++) {
-    size_t left = n - i - 1;
-    for (size_t k = 0; k < left; k++) behind[k] = t->spans[steps[i + 1 + k]].duration_ns;
-    qsort(behind, left, sizeof *behind, by_duration);
-    int64_t own_ns = t->spans[steps[i]].duration_ns, usual_ns = behind[left / 2];
-    if (own_ns / TIMES_MORE <= usual_ns || own_ns - usual_ns < MORE_LEAST_NS) break;
-    t->spans[steps[i]].flags |= SPAN_COLD;
-    t->n_cold_steps++;
+    if (t->names[t->spans[i].name].work == WORK_STEP && !t->tracks[t->spans[i].track].on_device)
+      steps[n++] = (struct step){.track = t->spans[i].track, .span = i};
+  qsort(steps, n, sizeof *steps, by_track);
+  for (size_t from = 0, to; from < n; from = to) {
+    for (to = from + 1; to < n && steps[to].track == steps[from].track;) to++;
+    mark_cold_of(t, &steps[from], to - from, behind);
   }
   free(steps);
   free(behind);

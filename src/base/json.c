@@ -11,6 +11,11 @@ void json_begin(struct json_writer *writer, struct buffer *out) {
   *writer = (struct json_writer){.out = out, .first = {true}};
 }
 
+void json_begin_object(struct json_writer *writer, struct buffer *out) {
+  json_begin(writer, out);
+  json_open_object(writer);
+}
+
 static void separate(struct json_writer *writer) {
   if (!writer->after_key && !writer->first[writer->depth]) (void)buffer_append(writer->out, ",", 1);
   writer->first[writer->depth] = false;
@@ -105,6 +110,11 @@ void json_made(struct json_writer *writer, struct bytes json) {
 bool json_finish(struct json_writer *writer) {
   lynx_assert(writer->depth == 0);
   return !writer->out->overflowed;
+}
+
+bool json_end_line(struct json_writer *writer) {
+  json_close(writer);
+  return json_finish(writer) && buffer_append(writer->out, "\n", 1);
 }
 
 void json_put_text(struct json_writer *writer, const char *key, const char *text) {

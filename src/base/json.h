@@ -18,6 +18,7 @@ struct json_writer {
 };
 
 void json_begin(struct json_writer *writer, struct buffer *out);
+void json_begin_object(struct json_writer *writer, struct buffer *out); /* the whole is one object, that json_end_line closes */
 void json_open_object(struct json_writer *writer);
 void json_open_array(struct json_writer *writer);
 void json_close(struct json_writer *writer);
@@ -31,6 +32,7 @@ void json_nothing(struct json_writer *writer);
 void json_made(struct json_writer *writer, struct bytes json); /* a value that is JSON already */
 
 bool json_finish(struct json_writer *writer);
+bool json_end_line(struct json_writer *writer); /* closes the outermost, finishes, and ends the line */
 
 /* key and value at once */
 void json_put_text(struct json_writer *writer, const char *key, const char *text);

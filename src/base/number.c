@@ -60,6 +60,13 @@ bool number_double(const char *text, size_t length, double *ret) {
   return true;
 }
 
+bool number_share(const char *text, size_t length, double *ret) {
+  bool percent = length > 0 && text[length - 1] == '%';
+  if (!number_double(text, length - percent, ret)) return false;
+  if (percent) *ret /= 100;
+  return true;
+}
+
 bool number_duration(const char *text, size_t length, int64_t *ret_ns) {
   static const struct {
     const char *unit;

@@ -9,6 +9,8 @@
 
 bool number_int64(const char *text, size_t length, int64_t *ret);
 bool number_double(const char *text, size_t length, double *ret);
+/* A share of something: "0.1" or "10%". */
+bool number_share(const char *text, size_t length, double *ret);
 bool number_duration(const char *text, size_t length, int64_t *ret_ns);
 
 /* The shortest decimal that reads back as the same double. size >= 32. Returns text. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shell.h"
 #include "board/work.h"
 #include "stats/special.h"
 
@@ -57,7 +58,8 @@ static const char *hex_of(struct making *m, const struct board_run *run) {
 }
 
 static const char *command_get(struct making *m, const struct board_run *run) {
-  return arena_printf(&m->to->arena, "lynxbench log get %s %s --out %.8s.lynx", m->board->address, hex_of(m, run), hex_of(m, run));
+  return arena_printf(&m->to->arena, "lynxbench log get %s %s --out %.8s.lynx", shell_word(m->board->address), hex_of(m, run),
+                      hex_of(m, run));
 }
 
 /* The bundle's own address is not used: where it is here, only the team knows. */
@@ -253,7 +255,7 @@ static void state_signatures(struct making *m) {
     if (board_signature_of(c, team) != NULL) continue;
     state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether %s agrees to the terms: it has not signed them.", team));
     (void)state_next(m, team, "Sign the terms, or sign them with a reservation that says what is not accepted.",
-                     arena_printf(arena, "lynxbench sign CONTRACT --ledger %s", m->board->address));
+                     arena_printf(arena, "lynxbench sign CONTRACT --ledger %s", shell_word(m->board->address)));
   }
   if (c->text == NULL) state(m, MEETING_UNKNOWN, "The contract's words: they are not in the ledger, only its digest is.");
 }
@@ -322,7 +324,7 @@ static void state_verification(struct making *m) {
   state(m, MEETING_UNKNOWN, "Whether another team measures the same: no re-run has decided it.")->run = (size_t)(m->run - m->board->runs);
   (void)state_next(m, other_team(m, m->run), "Run the contract again and record the decision.",
                    arena_printf(&m->to->arena, "%s && lynxbench verify %.8s.lynx%s --ledger %s", command_get(m, m->run), hex_of(m, m->run),
-                                endpoint_words(m), m->board->address));
+                                endpoint_words(m), shell_word(m->board->address)));
 }
 
 /* --- what changed --- */
@@ -358,7 +360,7 @@ static const char *command_confirm(struct making *m, const struct work_item *ite
   const char *rule = item->finding->rule;
   bool plain = rule[0] != 0 && rule[strspn(rule, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == 0; /* it goes into a shell */
   return plain ? arena_printf(&m->to->arena, "%s && lynxbench confirm %.8s.lynx %s --record --ledger %s", command_get(m, item->run),
-                              hex_of(m, item->run), rule, m->board->address)
+                              hex_of(m, item->run), rule, shell_word(m->board->address))
                : "";
 }
 
@@ -435,7 +437,7 @@ static void state_contest(struct making *m, const struct board_run *run, const s
   const char *who = contest_owner(m, run, contest);
   (void)state_next(m, who, arena_printf(arena, "Answer the contest of %s: re-run the contract for it.", contest->by),
                    arena_printf(arena, "%s && lynxbench verify %.8s.lynx%s --contest %s --ledger %s", command_get(m, run), hex_of(m, run),
-                                endpoint_words(m), contest->leaf, m->board->address));
+                                endpoint_words(m), contest->leaf, shell_word(m->board->address)));
 }
 
 static void state_contests(struct making *m) {
@@ -467,7 +469,7 @@ static void state_unpublished(struct making *m) {
                      n == 1 ? "it" : "them", last->by, last->host[0] != 0 ? " on " : "", last->host))
       ->entry = last->index;
   (void)state_next(m, last->by, "Record the bundle of the run that was started, whatever it shows.",
-                   arena_printf(&m->to->arena, "lynxbench log put %s BUNDLE", m->board->address));
+                   arena_printf(&m->to->arena, "lynxbench log put %s BUNDLE", shell_word(m->board->address)));
 }
 
 void meeting_make(const struct board *board, const struct board_contract *contract, struct meeting *ret) {

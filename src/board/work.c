@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shell.h"
+
 const char *work_state_text(enum work_state state) {
   static const char *const texts[] = {[WORK_AGAIN] = "open again",
                                       [WORK_OPEN] = "open",
@@ -173,15 +175,6 @@ void work_list_release(struct work_list *list) {
 
 /* --- what comes next --- */
 
-static const char *quoted(const char *word, struct arena *arena) {
-  struct buffer text;
-  buffer_init(&text, 8192);
-  history_put_word(word, &text);
-  const char *kept = arena_text(arena, text.data != NULL ? text.data : "", text.length);
-  buffer_release(&text);
-  return kept;
-}
-
 const char *work_found(const struct board_finding *f) {
   if (strcmp(f->rung, "accounted") == 0) return "suspected";
   return strcmp(f->rung, "stated") == 0 ? "stated" : "measured";
@@ -207,7 +200,7 @@ const struct work_item *work_list_find(const struct work_list *list, const struc
 
 bool work_next(const struct board *b, const struct work_item *item, struct arena *arena, const char **ret_text, const char **ret_command) {
   const struct board_finding *f = item->finding;
-  const char *at = quoted(b->address, arena);
+  const char *at = shell_word(b->address);
   if (item->state == WORK_CLOSED) return false;
   if (item->state == WORK_STARTED) {
     *ret_text = arena_printf(arena, "Say when the change is made: %s.", item->change->words);

@@ -183,8 +183,7 @@ static bool summary_fits(const struct summary *summary) {
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, ENVELOPE_MAX / 2);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   summary_write(summary, &json);
   json_close(&json);
   bool fits = json_finish(&json);

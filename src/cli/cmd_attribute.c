@@ -1,20 +1,15 @@
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
-#include "base/file.h"
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/contract_file.h"
 #include "cli/improvement_entry.h"
 #include "cli/live_pages.h"
+#include "cli/rank_pages.h"
+#include "cli/trace_files.h"
 #include "report/attribution_report.h"
 
 enum { OUT_MAX = 1 << 30 };
@@ -36,6 +31,8 @@ enum {
   FLAG_KEY,
   FLAG_HOOK,
   FLAG_REQUESTS,
+  FLAG_RANKS,
+  FLAG_PART,
   FLAG_QUIET,
   FLAG_JSON
 };
@@ -57,88 +54,10 @@ static const struct option_spec options[] = {
     [FLAG_KEY] = {"key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"},
     [FLAG_HOOK] = {"hook", "URL|PROGRAM", "for --record: tell somebody of each finding"},
     [FLAG_REQUESTS] = {"requests", NULL, "of a bundle: its requests' phases, instead of the server's threads"},
+    [FLAG_RANKS] = {"ranks", NULL, "of ranks of one job, up to 4,096 files: all of them on one page, in place of one for each"},
+    [FLAG_PART] = {"part", "FILE", "of ranks: write what a page of all ranks needs of these, to be given to `attribute` later"},
     [FLAG_QUIET] = {"quiet", NULL, "no progress"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
-
-/* --- reading, with progress --- */
-
-struct reading {
-  pthread_mutex_t lock;
-  int64_t bytes, began_ns, told_ns;
-  int64_t done[TRACES_MAX];
-  size_t n;
-  bool terminal;
-};
-
-struct reading_one {
-  struct reading *all;
-  size_t index;
-};
-
-static bool show_progress(void *context, int64_t done) {
-  const struct reading_one *one = context;
-  struct reading *r = one->all;
-  int64_t now = clock_now(&clock_system), sum = 0;
-  (void)pthread_mutex_lock(&r->lock);
-  r->done[one->index] = done;
-  if (now - r->told_ns >= (r->terminal ? 200000000 : 5000000000)) {
-    for (size_t i = 0; i < r->n; i++) sum += r->done[i];
-    double rate = (double)sum * 1e9 / (double)(now - r->began_ns);
-    r->told_ns = now;
-    complain("%sread %.0f of %.0f MB, %.0f MB/s, %.0f s left", r->terminal ? text_colors[TEXT_ERASE_LINE] : "", (double)sum / 1e6,
-             (double)r->bytes / 1e6, rate / 1e6, rate > 0 ? (double)(r->bytes - sum) / rate : 0);
-    if (!r->terminal) complain("\n");
-    (void)fflush(stderr);
-  }
-  (void)pthread_mutex_unlock(&r->lock);
-  return true;
-}
-
-static enum lynx_status open_trace(const char *path, struct trace_source *ret, int64_t *ret_bytes, struct lynx_error *error) {
-  struct stat info;
-  int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : file_open_to_read(path);
-  if (descriptor < 0 || fstat(descriptor, &info) != 0)
-    return lynx_fail(error, errno == ENOENT ? LYNX_NOT_FOUND : LYNX_IO, "cannot be read: %s", file_error_text(errno));
-  *ret_bytes = (int64_t)info.st_size;
-  if (!S_ISDIR(info.st_mode)) return trace_source_file(descriptor, S_ISREG(info.st_mode) ? path : NULL, ret, error);
-  (void)close(descriptor);
-  return lynx_fail(error, LYNX_INPUT, "a directory; accepted: a trace, or several");
-}
-
-/* Several ranks are read at once, one on each processor. */
-static bool add_traces(struct attribution *attribution, const char *const *paths, size_t n, bool quiet) {
-  struct lynx_error error = {0};
-  struct trace_source sources[TRACES_MAX] = {{.context = NULL}};
-  struct attribution_input inputs[TRACES_MAX];
-  struct reading_one ones[TRACES_MAX];
-  struct reading reading = {
-      .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = isatty(STDERR_FILENO) == 1, .began_ns = clock_now(&clock_system), .n = n};
-  size_t opened = 0, failed = 0;
-  enum lynx_status status = LYNX_OK;
-  reading.told_ns = reading.began_ns;
-  for (; opened < n; opened++) {
-    int64_t bytes = 0;
-    failed = opened;
-    status = open_trace(paths[opened], &sources[opened], &bytes, &error);
-    if (status != LYNX_OK) break;
-    reading.bytes += bytes;
-    ones[opened] = (struct reading_one){&reading, opened};
-    inputs[opened] = (struct attribution_input){.path = paths[opened],
-                                                .source = &sources[opened],
-                                                .bytes = bytes,
-                                                .progress = quiet ? NULL : show_progress,
-                                                .context = &ones[opened]};
-  }
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  if (status == LYNX_OK) status = attribution_add(attribution, inputs, n, processors > 0 ? (size_t)processors : 1, &failed, &error);
-  for (size_t i = 0; i < opened; i++)
-    if (sources[i].release != NULL) sources[i].release(sources[i].context);
-  if (reading.told_ns != reading.began_ns && reading.terminal) complain("\r\033[K");
-  if (status == LYNX_OK) return true;
-  lynx_error_at(&error, paths[failed], 0, NULL);
-  (void)report_error(&error);
-  return false;
-}
 
 /* "a.json,b.json": cut in place. How many; 0 where there are too many, or an empty one. */
 static size_t cut_list(char *list, const char **paths) {
@@ -282,6 +201,48 @@ static bool try_live(const struct arguments *arguments, int *ret_code) {
                                                         arguments->option[FLAG_HTML], arguments->option[FLAG_RECORD], &wanted, ret_code);
 }
 
+/* Takes the contract and the list. */
+static int all_ranks(const struct arguments *arguments, const struct account_options *told, int64_t device, int64_t top,
+                     struct contract_file *take_contract, char *take_list) {
+  static const int of_one[] = {FLAG_AGAINST, FLAG_FOLDED, FLAG_CHROME, FLAG_RECORD, FLAG_REQUESTS};
+  const struct attribution_view view = {.contract = take_contract != NULL ? &take_contract->contract : NULL,
+                                        .top = (size_t)top,
+                                        .inside = arguments->option[FLAG_INSIDE] != NULL};
+  const struct rank_pages pages = {.paths = arguments->positional,
+                                   .n = (size_t)arguments->n_positional,
+                                   .options = told,
+                                   .device = device,
+                                   .view = &view,
+                                   .part = arguments->option[FLAG_PART],
+                                   .reads_so = arguments->option[FLAG_WINDOW] != NULL || arguments->option[FLAG_ORPHANS] != NULL ||
+                                               arguments->option[FLAG_DEVICE] != NULL || arguments->option[FLAG_BACK_TO_BACK] != NULL,
+                                   .html = arguments->option[FLAG_HTML],
+                                   .json = arguments->option[FLAG_JSON] != NULL,
+                                   .quiet = arguments->option[FLAG_QUIET] != NULL};
+  int code = EXIT_HOLDS;
+  if (pages.part != NULL && (pages.json || pages.html != NULL)) {
+    complain("lynxbench attribute: --part: found with %s, accepted: by itself; `attribute` of the part shows it\n",
+             pages.json ? "--json" : "--html");
+    code = EXIT_WRONG_INPUT;
+  }
+  for (size_t i = 0; i < LYNX_COUNT(of_one); i++) {
+    if (arguments->option[of_one[i]] == NULL) continue;
+    complain("lynxbench attribute: --%s: it goes with traces, one page each, and not with a page of all ranks\n", options[of_one[i]].name);
+    code = EXIT_WRONG_INPUT;
+  }
+  if (code == EXIT_HOLDS) code = rank_pages_make(&pages);
+  if (take_contract != NULL) contract_file_release(take_contract);
+  free(take_list);
+  return code;
+}
+
+static bool are_few(const struct arguments *arguments) {
+  if (arguments->n_positional > TRACES_MAX)
+    complain("lynxbench attribute: found %d files; accepted: up to %d, and with --ranks up to %d ranks of one job\n",
+             arguments->n_positional, TRACES_MAX, FILES_MAX);
+  return arguments->n_positional <= TRACES_MAX;
+}
+
 static int run(const struct arguments *arguments) {
   int shown;
   if (arguments->option[FLAG_HOOK] != NULL && arguments->option[FLAG_RECORD] == NULL) {
@@ -305,9 +266,13 @@ static int run(const struct arguments *arguments) {
   char *list = against != NULL ? xcopy(against) : NULL;
   size_t n_before = list != NULL ? cut_list(list, paths) : 0;
   good = list == NULL || n_before > 0;
-  good = good && add_traces(&after, arguments->positional, (size_t)arguments->n_positional, quiet);
+  if (good && rank_pages_are_wanted(arguments->option[FLAG_RANKS], arguments->option[FLAG_PART], arguments->positional,
+                                    (size_t)arguments->n_positional))
+    return all_ranks(arguments, &told, device, top, has_contract ? &contract : NULL, list);
+  good = good && are_few(arguments);
+  good = good && trace_files_add(&after, arguments->positional, (size_t)arguments->n_positional, quiet);
   if (good && after.traces[0].content == CONTENT_TIMELINE) before.preferred = after.traces[0].account.device; /* like with like */
-  if (good && list != NULL) good = add_traces(&before, paths, n_before, quiet);
+  if (good && list != NULL) good = trace_files_add(&before, paths, n_before, quiet);
   if (good && against != NULL) good = only_timelines(&after) && only_timelines(&before);
   int code = EXIT_WRONG_INPUT;
   if (good) {
@@ -341,6 +306,7 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
   confine_output(ret, arguments->option[FLAG_HTML]);
   confine_output(ret, arguments->option[FLAG_FOLDED]);
   confine_output(ret, arguments->option[FLAG_CHROME]);
+  confine_output(ret, arguments->option[FLAG_PART]);
   ret->ledger = ledger_file_address(arguments->option[FLAG_LEDGER]);
   return arguments->option[FLAG_RECORD] == NULL; /* that signs, with a team's key */
 }
@@ -350,12 +316,13 @@ const struct command command_attribute = {
     .summary = "account for the time of a trace or a run, by layer and owner",
     .usage = "TRACE ...",
     .least = 1,
-    .most = ARGUMENTS_MAX,
+    .most = FILES_MAX,
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details = "TRACE is what a profiler wrote: PyTorch (Kineto, .json or .json.gz), Nsight Systems (exported to SQLite), ONNX\n"
                "Runtime, `perf script`, OpenTelemetry or Jaeger spans, or any program's Chrome trace events. Traces of several ranks\n"
-               "of one job may be given together. No contract and no run are needed.\n"
+               "of one job may be given together, and with --ranks thousands of them; --part reads some of them where they lie, and\n"
+               "`attribute` of such parts shows the job. No contract and no run are needed.\n"
                "Of a bundle of `run` or `diagnose` it shows whose layers the serving process's threads spent their time in.\n"
                "Every nanosecond of the window belongs to one state, so that the account sums to the wall; what nothing explains is\n"
                "a state of its own. What it yields is suspected: a trace accounts, only an intervention confirms.\n"

@@ -59,12 +59,10 @@ static int show_bisected(const struct bundle_file *file, const struct bisected *
   buffer_init(&out, PAGE_MAX);
   if (json) {
     struct json_writer writer;
-    json_begin(&writer, &out);
-    json_open_object(&writer);
+    json_begin_object(&writer, &out);
     json_put_text(&writer, "bundle", file->result.seal.root);
     bisection_json(b, &file->result.contract, &writer);
-    json_close(&writer);
-    (void)buffer_text(&out, "\n");
+    (void)json_end_line(&writer);
   } else (void)bisection_text(b, &file->result.contract, color_wanted(stdout), &out);
   bool written = write_buffer(NULL, &out);
   buffer_release(&out);

@@ -133,8 +133,7 @@ static bool write_record(const struct calibration *c, const char *reference, str
   struct json_writer json;
   char now[40], host[128] = "";
   (void)gethostname(host, sizeof host - 1); /* an unnamed host has an unnamed calibration */
-  json_begin(&json, out);
-  json_open_object(&json);
+  json_begin_object(&json, out);
   json_put_int(&json, "lynx_calibration", 1);
   json_put_text(&json, "tool", "lynxbench " LYNX_VERSION);
   json_put_text(&json, "host", host);
@@ -155,8 +154,7 @@ static bool write_record(const struct calibration *c, const char *reference, str
                  {"ceiling_tokens_per_s", c->ceiling_tokens_per_s}};
   for (size_t i = 0; i < LYNX_COUNT(figures); i++)
     json_put_double(&json, figures[i].key, isfinite(figures[i].value) ? number_round(figures[i].value, 5) : figures[i].value);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(out, "\n");
+  return json_end_line(&json);
 }
 
 static void tell(const struct calibration *c) {

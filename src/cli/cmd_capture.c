@@ -7,6 +7,7 @@
 #include "base/endpoint.h"
 #include "base/number.h"
 #include "base/random.h"
+#include "base/shell.h"
 #include "cli/capture_target.h"
 #include "cli/command.h"
 #include "cli/text_file.h"
@@ -242,7 +243,7 @@ static int run(const struct arguments *arguments) {
       bool whole = write_as(wanted.format, &shown, &head, &out);
       good = write_buffer(wanted.path, &out) && whole; /* says it, where memory was gone */
       if (good && wanted.path != NULL && strcmp(wanted.path, "-") != 0)
-        complain("%s: %zu facts\nnext: lynxbench diff %s OTHER.json\n", wanted.path, shown.n_items, wanted.path);
+        complain("%s: %zu facts\nnext: lynxbench diff %s OTHER.json\n", wanted.path, shown.n_items, shell_word(wanted.path));
     }
     if (!good && code != EXIT_WRONG_INPUT) code = EXIT_CONDITIONS;
   }

@@ -90,6 +90,18 @@ static void run_rounds(struct side sides[2], uint64_t seed) {
   }
 }
 
+/* Known before the first request. */
+static bool are_alike(const struct contract *a, const struct contract *b) {
+  struct arena arena = {0};
+  const char *difference = contract_difference(a, b, CONTRACT_LIKE_LOAD, &arena);
+  if (difference != NULL)
+    complain("lynxbench compare: nothing was run: the loads differ, so that no figure could be judged: %s; accepted: two contracts of one "
+             "load\n",
+             difference);
+  arena_release(&arena);
+  return difference == NULL;
+}
+
 static int run_both(const struct arguments *arguments, struct side sides[2]) {
   const struct pen_wanted wanted = {"compare", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};
   char interleaved[40];
@@ -99,6 +111,7 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
   int code = EXIT_HOLDS;
   if (!open_side(&sides[0], arguments->positional[0], "a", arguments) || !open_side(&sides[1], arguments->positional[1], "b", arguments))
     code = EXIT_WRONG_INPUT;
+  else if (!are_alike(&sides[0].file.contract, &sides[1].file.contract)) code = EXIT_WRONG_INPUT;
   else if (strcmp(sides[0].out, sides[1].out) == 0) code = EXIT_WRONG_INPUT;
   else if (!output_is_free("compare", sides[0].out) || !output_is_free("compare", sides[1].out)) code = EXIT_WRONG_INPUT;
   else if (!recording_begin(&wanted, &sides[0].file, &sides[0].recording) || !recording_begin(&wanted, &sides[1].file, &sides[1].recording))
@@ -123,12 +136,12 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
 
 static void write_json(const struct comparison_list *list, const struct difference_list *differences, struct buffer *out) {
   struct json_writer json;
-  json_begin(&json, out);
-  json_open_object(&json);
+  json_begin_object(&json, out);
   json_put_bool(&json, "interleaved", list->paired);
   json_put_double(&json, "margin", list->margin);
   json_put_double(&json, "confidence", list->confidence);
   json_put_double(&json, "shared_confidence", list->shared_confidence);
+  json_put_text(&json, "loads_differ", list->load);
   json_put_text(&json, "conditions_differ", list->unlike);
   json_put_text(&json, "conditions_felt", list->felt);
   json_key(&json, "figures");

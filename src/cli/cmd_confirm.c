@@ -4,6 +4,7 @@
 
 #include "attribute/live.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/bundle_entry.h"
 #include "cli/command.h"
 #include "cli/pen.h"
@@ -87,7 +88,7 @@ static int list(const struct confirming *c) {
   say("%s: %zu finding%s%s\n", c->p.path, c->live.n_findings, LYNX_S(c->live.n_findings),
       c->live.n_findings > 0 ? "" : ": nothing is to be confirmed");
   const struct finding *testable = list_findings(c, stdout);
-  if (testable != NULL) say("next: lynxbench confirm %s %s\n", c->p.path, testable->id);
+  if (testable != NULL) say("next: lynxbench confirm %s %s\n", shell_word(c->p.path), testable->id);
   return c->live.n_findings > 0 ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
 }
 
@@ -160,7 +161,7 @@ static int prepare(struct confirming *c) {
     while (digits > named && digits[-1] >= '0' && digits[-1] <= '9') digits--;
     complain("lynxbench confirm: the experiment stops the other process (%s) for blocks of a few seconds, and lets it go on in between. "
              "That is its operator's decision.\nnext: lynxbench confirm %s %s --may-stop %s\n",
-             named, c->p.path, c->plan.finding->id, digits[0] != 0 ? digits : "PID");
+             named, shell_word(c->p.path), c->plan.finding->id, digits[0] != 0 ? digits : "PID");
     return EXIT_INCONCLUSIVE;
   }
   c->p.functions[0] = c->plan.function;
@@ -178,14 +179,12 @@ static bool show(const struct confirming *c, const struct confirmation_view *vie
   buffer_init(&out, PAGE_MAX);
   if (c->arguments->option[FLAG_JSON] != NULL) {
     struct json_writer json;
-    json_begin(&json, &out);
-    json_open_object(&json);
+    json_begin_object(&json, &out);
     json_put_text(&json, "bundle", c->p.out);
     json_put_text(&json, "run", c->p.run.result.seal.root);
     confirmation_json(view, &json);
     sensitivity_json(view->all, c->p.contract, view->unprobed, view->n_unprobed, &json);
-    json_close(&json);
-    (void)buffer_text(&out, "\n");
+    (void)json_end_line(&json);
   } else (void)confirmation_text(view, color_wanted(stdout), &out);
   bool good = write_buffer(NULL, &out);
   buffer_release(&out);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/shell.h"
 #include "cli/bundle_entry.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
@@ -92,7 +93,7 @@ static int contest(const struct arguments *arguments, struct ledger_file *ledger
   if (!ledger_file_add(ledger, &entry, signer, &index, leaf)) return EXIT_WRONG_INPUT;
   (void)digest_hex(leaf, leaf_hex);
   say("%s: entry %llu, %s: open until somebody re-measures (lynxbench verify %s --contest %s) or %s withdraws it\n", ledger->address,
-      (unsigned long long)index, leaf_hex, arguments->positional[0], leaf_hex, signer->name);
+      (unsigned long long)index, leaf_hex, shell_word(arguments->positional[0]), leaf_hex, signer->name);
   if (arguments->option[FLAG_HOOK] != NULL && !hook_tell("contest", arguments->option[FLAG_HOOK], ledger, index)) return EXIT_EXECUTOR;
   return EXIT_HOLDS;
 }

@@ -1,13 +1,13 @@
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
-#include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/decide_cost.h"
 #include "cli/decide_fleet.h"
 #include "cli/decide_precision.h"
+#include "cli/decide_upgrade.h"
+#include "cli/output.h"
 #include "report/upgrade_report.h"
 
 enum {
@@ -23,12 +23,15 @@ enum {
   FLAG_SPARE,
   FLAG_ROUTE,
   FLAG_BURSTINESS,
+  FLAG_PRICE,
+  FLAG_OTHER_PRICE,
+  FLAG_PRICE_ERROR,
+  FLAG_SOLD,
+  FLAG_OTHER_SOLD,
   FLAG_METRIC,
   FLAG_JSON
 };
 enum { PAGE_MAX = 4 << 20 };
-#define MARGIN_USUAL 0.1
-#define WANTED_MOST 1000
 
 static const struct option_spec options[] = {
     [FLAG_UPGRADE] = {"upgrade", "LIST",
@@ -45,6 +48,11 @@ static const struct option_spec options[] = {
     [FLAG_SPARE] = {"spare", "N", "of fleet: how many executors may be lost (default: 0)"},
     [FLAG_ROUTE] = {"route", "NAME", "of fleet: random, in-turn, two-choices or least (busy) (default: least)"},
     [FLAG_BURSTINESS] = {"burstiness", "NUMBER", "of fleet: coefficient of variation of the times between requests (default: 1, Poisson)"},
+    [FLAG_PRICE] = {"price", "NUMBER", "of cost: what an hour of the executor costs (default: the contract's cost.price_per_hour)"},
+    [FLAG_OTHER_PRICE] = {"other-price", "NUMBER", "of cost: an hour of the second one (default: its contract's; else that of the first)"},
+    [FLAG_PRICE_ERROR] = {"price-error", "SHARE", "of cost: by how much the prices may be wrong, as 5% (default: 0)"},
+    [FLAG_SOLD] = {"sold", "SHARE", "of cost: the share of its hours that is used at this load, as 60% (default: all)"},
+    [FLAG_OTHER_SOLD] = {"other-sold", "SHARE", "of cost: that of the second one (default: as the first)"},
     [FLAG_METRIC] = {"metric", "NAME", "of precision: of those that the files hold (default: the first that they name)"},
     [FLAG_JSON] = {"json", NULL, "JSON"}};
 
@@ -60,117 +68,38 @@ static int show_devices(bool json) {
   bool good;
   if (json) {
     struct json_writer writer;
-    json_begin(&writer, &out);
-    json_open_object(&writer);
+    json_begin_object(&writer, &out);
     device_table_json(&writer);
-    json_close(&writer);
-    good = buffer_text(&out, "\n");
+    good = json_end_line(&writer);
   } else good = device_table_text(&out);
   good = write_buffer(NULL, &out) && good;
   buffer_release(&out);
   return good ? EXIT_HOLDS : EXIT_CONDITIONS;
 }
 
-/* "10%" or "0.1" */
-static bool read_share(const char *text, double *ret) {
-  size_t length = strlen(text);
-  bool percent = length > 0 && text[length - 1] == '%';
-  if (!number_double(text, length - percent, ret)) return false;
-  if (percent) *ret /= 100;
-  return *ret > 0 && *ret < WANTED_MOST;
-}
-
-static int read_wanted(const struct arguments *a, double *ret) {
-  const char *margin = a->option[FLAG_MARGIN], *ratio = a->option[FLAG_PRICE_RATIO];
-  double share = MARGIN_USUAL;
-  if (margin != NULL && ratio != NULL) return wrong("margin", "--price-ratio beside it", "one of them");
-  if (ratio != NULL && !(number_double(ratio, strlen(ratio), ret) && *ret > 1 && *ret < WANTED_MOST))
-    return wrong("price-ratio", ratio, "a number above 1, as 1.28; what costs no more pays from any gain: --margin says which is worth it");
-  if (margin != NULL && !(read_share(margin, &share) && (share < 1 || strchr(margin, '%') != NULL)))
-    return wrong("margin", margin, "a share above 0, as 0.1 or 10%");
-  if (ratio == NULL) *ret = 1 + share;
-  return EXIT_HOLDS;
-}
-
-static int read_device(const struct arguments *a, int flag, const struct device **ret) {
-  const char *name = a->option[flag];
-  *ret = name != NULL ? device_find(name) : NULL;
-  if (*ret != NULL) return EXIT_HOLDS;
-  complain("lynxbench decide: --%s: found %s%s%s; accepted: a device of the table\nnext: lynxbench decide --devices\n", options[flag].name,
-           name != NULL ? "'" : "", name != NULL ? name : "nothing", name != NULL ? "'" : "");
-  return EXIT_WRONG_INPUT;
-}
-
-static int read_upgrade(const struct arguments *a, struct upgrade *ret, struct upgrade_question *q) {
-  char why[800];
-  const char *list = a->option[FLAG_UPGRADE];
-  bool devices_named = a->option[FLAG_FROM] != NULL || a->option[FLAG_TO] != NULL;
-  if (list != NULL && devices_named) return wrong("upgrade", "--from or --to beside it", "a list, or two devices");
-  if (list == NULL && !devices_named) return wrong("upgrade", "nothing", "a list, as 'memory.bandwidth x1.43', or --from and --to");
-  if (list != NULL && !upgrade_parse(list, ret, why, sizeof why)) {
-    complain("lynxbench decide: --upgrade: %s\n", why);
-    return EXIT_WRONG_INPUT;
-  }
-  if (list != NULL) return EXIT_HOLDS;
-  int code = read_device(a, FLAG_FROM, &q->from);
-  if (code == EXIT_HOLDS) code = read_device(a, FLAG_TO, &q->to);
-  if (code != EXIT_HOLDS) return code;
-  if (q->from == q->to) return wrong("to", a->option[FLAG_TO], "another device than --from");
-  device_upgrade(q->from, q->to, ret);
-  return EXIT_HOLDS;
-}
-
-static bool put_page(const struct upgrade_report *report, bool json, struct buffer *out) {
-  struct json_writer writer;
-  if (!json) return upgrade_report_text(report, color_wanted(stdout), out);
-  json_begin(&writer, out);
-  json_open_object(&writer);
-  upgrade_report_json(report, &writer);
-  json_close(&writer);
-  return buffer_text(out, "\n");
-}
-
-/* asked: the question, the run and how it was asked; what is found is added to a copy. */
-static int show_judgement(const struct upgrade_report *asked, struct bundle_file *file, bool json) {
-  struct lynx_error error = {0};
-  struct buffer out;
-  struct sensitivities *measured = xalloc(1, sizeof *measured);
-  const struct contract *contract = &file->result.contract;
-  int code = EXIT_HOLDS;
-  buffer_init(&out, PAGE_MAX);
-  if (sensitivities_read(file->bundle, contract, contract->method.confidence, measured, &error) != LYNX_OK) code = report_error(&error);
-  else {
-    struct upgrade_judgement judgement;
-    struct upgrade_report report = *asked;
-    upgrade_judge(report.question, measured, &judgement);
-    report.judgement = &judgement;
-    report.measured = measured;
-    bool good = put_page(&report, json, &out) && write_buffer(NULL, &out);
-    code = !good ? EXIT_CONDITIONS : judgement.decision == DECISION_DOES_NOT_HELP ? EXIT_DOES_NOT_HOLD : EXIT_INCONCLUSIVE;
-  }
-  buffer_release(&out);
-  free(measured);
-  return code;
-}
-
-/* The one type that the run executed; "": none that was stated, or several. */
-static const char *executed_type(const struct result *result, char *text, size_t size) {
-  const char *type = result->n_precisions == 1 ? result->precisions[0].executed : NULL;
-  return upgrade_type(type != NULL ? type : "", text, size);
-}
-
 /* What each of the questions takes; what is not of it is refused, as it would change nothing. */
-enum question { OF_UPGRADE = 1, OF_FLEET = 2, OF_PRECISION = 4, OF_DEVICES = 8 };
+enum question { OF_UPGRADE = 1, OF_FLEET = 2, OF_PRECISION = 4, OF_DEVICES = 8, OF_COST = 16, OF_ALL = 31 };
 
-static bool options_fit(const struct arguments *a, int question) {
-  static const int of[] = {[FLAG_UPGRADE] = OF_UPGRADE,     [FLAG_FROM] = OF_UPGRADE,
-                           [FLAG_TO] = OF_UPGRADE,          [FLAG_MARGIN] = OF_UPGRADE | OF_PRECISION,
-                           [FLAG_PRICE_RATIO] = OF_UPGRADE, [FLAG_DEVICES] = OF_DEVICES,
-                           [FLAG_RATE] = OF_FLEET,          [FLAG_WITHIN] = OF_FLEET,
-                           [FLAG_PERCENTILE] = OF_FLEET,    [FLAG_SPARE] = OF_FLEET,
-                           [FLAG_ROUTE] = OF_FLEET,         [FLAG_BURSTINESS] = OF_FLEET,
-                           [FLAG_METRIC] = OF_PRECISION,    [FLAG_JSON] = OF_UPGRADE | OF_FLEET | OF_PRECISION | OF_DEVICES};
-  const int words = question == OF_DEVICES ? 0 : question == OF_UPGRADE ? 1 : question == OF_FLEET ? 2 : 3;
+static bool options_fit(const struct arguments *a, int question, int words) {
+  static const int of[] = {[FLAG_UPGRADE] = OF_UPGRADE,
+                           [FLAG_FROM] = OF_UPGRADE,
+                           [FLAG_TO] = OF_UPGRADE,
+                           [FLAG_MARGIN] = OF_UPGRADE | OF_PRECISION,
+                           [FLAG_PRICE_RATIO] = OF_UPGRADE,
+                           [FLAG_DEVICES] = OF_DEVICES,
+                           [FLAG_RATE] = OF_FLEET,
+                           [FLAG_WITHIN] = OF_FLEET,
+                           [FLAG_PERCENTILE] = OF_FLEET,
+                           [FLAG_SPARE] = OF_FLEET,
+                           [FLAG_ROUTE] = OF_FLEET,
+                           [FLAG_BURSTINESS] = OF_FLEET,
+                           [FLAG_PRICE] = OF_COST,
+                           [FLAG_OTHER_PRICE] = OF_COST,
+                           [FLAG_PRICE_ERROR] = OF_COST,
+                           [FLAG_SOLD] = OF_COST,
+                           [FLAG_OTHER_SOLD] = OF_COST,
+                           [FLAG_METRIC] = OF_PRECISION,
+                           [FLAG_JSON] = OF_ALL};
   for (size_t i = 0; i < LYNX_COUNT(of); i++)
     if (a->option[i] != NULL && (of[i] & question) == 0) {
       complain("lynxbench decide: --%s: it is of another question; accepted: those that `lynxbench decide --help` names for this one\n",
@@ -180,10 +109,6 @@ static bool options_fit(const struct arguments *a, int question) {
   if (a->n_positional <= words) return true;
   complain("lynxbench decide: found '%s', which is one word too many\nnext: lynxbench decide --help\n", a->positional[words]);
   return false;
-}
-
-static bool is_asked(const struct arguments *a, const char *word) {
-  return a->n_positional > 0 && strcmp(a->positional[0], word) == 0;
 }
 
 static int run_fleet(const struct arguments *a) {
@@ -210,53 +135,52 @@ static int run_precision(const struct arguments *a) {
   }
   if (a->option[FLAG_MARGIN] == NULL)
     return wrong("margin", "nothing", "how much may be lost, as 1% or 0.01: it is fixed before the answers are looked at");
-  if (!read_share(a->option[FLAG_MARGIN], &asked.margin) || asked.margin >= 1)
-    return wrong("margin", a->option[FLAG_MARGIN], "a share above 0 and below 1, as 1% or 0.01");
+  const char *margin = a->option[FLAG_MARGIN];
+  if (!(number_share(margin, strlen(margin), &asked.margin) && asked.margin > 0 && asked.margin < 1))
+    return wrong("margin", margin, "a share above 0 and below 1, as 1% or 0.01");
   asked.before = a->positional[1];
   asked.after = a->positional[2];
   return decide_precision(&asked);
 }
 
+static int run_cost(const struct arguments *a) {
+  const struct decide_cost asked = {.paths = {a->n_positional > 1 ? a->positional[1] : NULL, a->n_positional > 2 ? a->positional[2] : NULL},
+                                    .prices = {a->option[FLAG_PRICE], a->option[FLAG_OTHER_PRICE]},
+                                    .error = a->option[FLAG_PRICE_ERROR],
+                                    .sold = {a->option[FLAG_SOLD], a->option[FLAG_OTHER_SOLD]},
+                                    .json = a->option[FLAG_JSON] != NULL};
+  if (asked.paths[0] != NULL) return decide_cost(&asked);
+  complain("lynxbench decide cost: found no run; accepted: the bundle of a run, and perhaps that of another to compare it with\n");
+  return EXIT_WRONG_INPUT;
+}
+
+static int run_upgrade(const struct arguments *a) {
+  const struct decide_upgrade asked = {.path = a->n_positional > 0 ? a->positional[0] : NULL,
+                                       .list = a->option[FLAG_UPGRADE],
+                                       .from = a->option[FLAG_FROM],
+                                       .to = a->option[FLAG_TO],
+                                       .margin = a->option[FLAG_MARGIN],
+                                       .price_ratio = a->option[FLAG_PRICE_RATIO],
+                                       .json = a->option[FLAG_JSON] != NULL};
+  if (asked.path != NULL) return decide_upgrade(&asked);
+  complain("lynxbench decide: found no words; accepted: the bundle of a perturbed run; fleet and the bundle of a climb; cost and one run "
+           "or two; precision and two files; or --devices\nnext: lynxbench perturb CONTRACT\n");
+  return EXIT_WRONG_INPUT;
+}
+
+/* By their first word; without one of these it is `run_upgrade`. */
+static const struct {
+  const char *word;
+  int question, words; /* words: at most */
+  int (*run)(const struct arguments *a);
+} questions[] = {{"fleet", OF_FLEET, 2, run_fleet}, {"cost", OF_COST, 3, run_cost}, {"precision", OF_PRECISION, 3, run_precision}};
+
 static int run(const struct arguments *a) {
-  struct bundle_file file;
-  struct upgrade upgrade;
-  struct upgrade_question question = {.upgrade = &upgrade};
-  struct upgrade_report report = {.question = &question, .by_price = a->option[FLAG_PRICE_RATIO] != NULL};
-  bool json = a->option[FLAG_JSON] != NULL;
-  const int asked = a->option[FLAG_DEVICES] != NULL ? OF_DEVICES
-                    : is_asked(a, "fleet")          ? OF_FLEET
-                    : is_asked(a, "precision")      ? OF_PRECISION
-                                                    : OF_UPGRADE;
-  if (!options_fit(a, asked)) return EXIT_WRONG_INPUT;
-  if (asked == OF_DEVICES) return show_devices(json);
-  if (asked == OF_FLEET) return run_fleet(a);
-  if (asked == OF_PRECISION) return run_precision(a);
-  if (a->n_positional != 1) {
-    complain(
-        "lynxbench decide: found %d words; accepted: the bundle of a perturbed run, or fleet and the bundle of a climb, or precision and "
-        "two files, or --devices\nnext: lynxbench perturb CONTRACT\n",
-        a->n_positional);
-    return EXIT_WRONG_INPUT;
-  }
-  int code = read_wanted(a, &question.wanted);
-  if (code == EXIT_HOLDS) code = read_upgrade(a, &upgrade, &question);
-  if (code != EXIT_HOLDS) return code;
-  const char *path = a->positional[0];
-  if (!bundle_file_open_possible(path, &file)) return EXIT_WRONG_INPUT;
-  question.accelerator = file.result.accelerator != NULL ? file.result.accelerator : "";
-  char type[UPGRADE_TEXT];
-  question.on_processor = file.result.on_processor;
-  question.executed = executed_type(&file.result, type, sizeof type);
-  report.result = &file.result;
-  if (file.result.perturbed) code = show_judgement(&report, &file, json);
-  else {
-    complain("lynxbench decide: %s: nothing was slowed in this run, so that it does not say what anything costs\n"
-             "next: lynxbench perturb %s, then this command with the bundle that it writes\n",
-             path, path);
-    code = EXIT_WRONG_INPUT;
-  }
-  bundle_file_close(&file);
-  return code;
+  if (a->option[FLAG_DEVICES] != NULL) return options_fit(a, OF_DEVICES, 0) ? show_devices(a->option[FLAG_JSON] != NULL) : EXIT_WRONG_INPUT;
+  for (size_t i = 0; i < LYNX_COUNT(questions); i++)
+    if (a->n_positional > 0 && strcmp(a->positional[0], questions[i].word) == 0)
+      return options_fit(a, questions[i].question, questions[i].words) ? questions[i].run(a) : EXIT_WRONG_INPUT;
+  return options_fit(a, OF_UPGRADE, 1) ? run_upgrade(a) : EXIT_WRONG_INPUT;
 }
 
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
@@ -266,8 +190,8 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 
 const struct command command_decide = {
     .name = "decide",
-    .summary = "would an upgrade help, how many executors, a lower precision?",
-    .usage = "PERTURBED-RUN | fleet CLIMB | precision BEFORE AFTER | --devices",
+    .summary = "would an upgrade help, how many, at what cost, a lower precision?",
+    .usage = "PERTURBED-RUN | fleet CLIMB | cost RUN [OTHER] | precision BEFORE AFTER | --devices",
     .least = 0,
     .most = 3,
     .options = options,
@@ -280,6 +204,9 @@ const struct command command_decide = {
         "`decide fleet` takes a run that climbed, and says how many such executors answer --rate requests each second in time, with some\n"
         "to spare: by simulation from the measured curve. Exit code 0: a number; 1: alone on one, a request takes longer than the\n"
         "limit; 3: none of up to 1024 was shown to be enough.\n\n"
+        "`decide cost` says what a million output tokens cost, of answers within the objectives; and of two runs which costs less for\n"
+        "the same work, and up to which price. Exit code 0: the second costs less (or there is one run); 1: it costs more; 3: not\n"
+        "decided, or what is bought is not alike.\n\n"
         "`decide precision` pairs the answers of lm-evaluation-harness (--log_samples) under two precisions: go (0) where no task loses "
         "the\n"
         "--margin, no-go (1) where one certainly does, else not decided (3) and how many more questions would do.",

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
 #include "cli/contract_run.h"
@@ -91,7 +92,7 @@ static bool url_of_process(int64_t pid, char url[LISTENING_URL]) {
              (long long)pid);
   else {
     complain("lynxbench diagnose: --pid: process %lld listens on several ports; say which:\n", (long long)pid);
-    for (size_t i = 0; i < n; i++) complain("  lynxbench diagnose %s --pid %lld\n", urls[i], (long long)pid);
+    for (size_t i = 0; i < n; i++) complain("  lynxbench diagnose %s --pid %lld\n", shell_word(urls[i]), (long long)pid);
   }
   return false;
 }

@@ -88,8 +88,7 @@ static bool write_json(const struct difference_list *list, const struct contract
     json_put_text(&json, "reason", d->reason);
     json_close(&json);
   }
-  json_close(&json);
-  return json_finish(&json) && buffer_text(out, "\n");
+  return json_end_line(&json);
 }
 
 /* A fact that both sides have, alike or not. */

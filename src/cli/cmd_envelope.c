@@ -79,8 +79,7 @@ static bool write_record(const struct ceilings *c, struct declared_list *declare
   struct json_writer json;
   char now[40], host[128] = "";
   (void)gethostname(host, sizeof host - 1); /* an unnamed host has an unnamed envelope */
-  json_begin(&json, out);
-  json_open_object(&json);
+  json_begin_object(&json, out);
   json_put_int(&json, "lynx_envelope", 1);
   json_put_text(&json, "tool", "lynxbench " LYNX_VERSION);
   json_put_text(&json, "host", host);
@@ -105,8 +104,7 @@ static bool write_record(const struct ceilings *c, struct declared_list *declare
     json_close(&json);
   }
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(out, "\n");
+  return json_end_line(&json);
 }
 
 static const char *value_text(const struct ceiling *one, double value, char *text, size_t size) {

@@ -113,12 +113,10 @@ static int show_factored(const struct bundle_file *file, const struct factored *
   buffer_init(&page, PAGE_MAX);
   if (arguments->option[FLAG_JSON] != NULL) {
     struct json_writer writer;
-    json_begin(&writer, &out);
-    json_open_object(&writer);
+    json_begin_object(&writer, &out);
     json_put_text(&writer, "bundle", file->result.seal.root);
     factorial_json(f, c, &writer);
-    json_close(&writer);
-    (void)buffer_text(&out, "\n");
+    (void)json_end_line(&writer);
   } else (void)factorial_text(f, c, color_wanted(stdout), &out);
   written = write_buffer(NULL, &out);
   if (written && html != NULL) written = factorial_html(f, c, &page) && write_buffer(html, &page);

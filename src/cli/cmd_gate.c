@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/contract_file.h"
 #include "cli/history_sources.h"
 #include "cli/hook.h"
@@ -347,7 +348,7 @@ static bool open_finding(const struct gating *g, const struct gate_report *repor
   bool good = finding_add(pen, path, &g->files[g->n_fresh - 1].result, &stated, &index);
   if (good)
     complain("%s: finding %" PRIu64 ", for %s\nnext: lynxbench iterate --ledger %s\n", pen->file.address, index,
-             c->n_layers > 0 ? c->owners[0] : "nobody yet", pen->file.address);
+             c->n_layers > 0 ? c->owners[0] : "nobody yet", shell_word(pen->file.address));
   if (good && g->arguments->option[FLAG_HOOK] != NULL) good = hook_tell("gate", g->arguments->option[FLAG_HOOK], &pen->file, index);
   for (size_t i = 0; i < LYNX_COUNT(texts); i++) buffer_release(texts[i]);
   return good;

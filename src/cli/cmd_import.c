@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -21,7 +22,7 @@ static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the b
 /* What could be made of it is printed; where memory was gone, that is told. */
 static bool print_whole(bool whole, const struct buffer *text, const char *out) {
   if (whole) return write_buffer(NULL, text);
-  complain("lynxbench: there is no memory to show what was imported; the bundle is whole: lynxbench show %s\n", out);
+  complain("lynxbench: there is no memory to show what was imported; the bundle is whole: lynxbench show %s\n", shell_word(out));
   return false;
 }
 
@@ -37,7 +38,7 @@ static bool show(const struct imported *m, const char *out, const char *root) {
                             m->model[0] != 0 ? ", model " : "", m->model, m->begun[0] != 0 ? ", " : "", m->begun) &&
               import_text(json.data, true, &text) &&
               buffer_printf(&text, "\n%s: %zu request%s, root %.16s\nnext: lynxbench show %s\n", out, m->n_requests, LYNX_S(m->n_requests),
-                            root, out);
+                            root, shell_word(out));
   good = print_whole(good, &text, out);
   buffer_release(&text);
   buffer_release(&json);
@@ -48,8 +49,7 @@ static bool show_json(const struct imported *m, const char *out, const char *roo
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, 64 << 20);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   json_put_text(&json, "bundle", out);
   json_put_text(&json, "root", root);
   json_put_int(&json, "requests", (int64_t)m->n_requests);

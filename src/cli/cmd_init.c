@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/command.h"
 #include "cli/first_contract.h"
 #include "cli/server_look.h"
@@ -171,7 +172,7 @@ static int run(const struct arguments *arguments) {
   } else if (!write_buffer(path, &out)) code = EXIT_CONDITIONS;
   else if (strcmp(path, "-") != 0) {
     if (has_url) say_plan(&looked, &first);
-    say("%s written; next: lynxbench lint %s; lynxbench run %s\n", path, path, path);
+    say("%s written; next: lynxbench lint %s; lynxbench run %s\n", path, shell_word(path), shell_word(path));
   }
   buffer_release(&out);
   arena_release(&arena);

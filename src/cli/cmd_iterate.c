@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/board_file.h"
+#include "base/shell.h"
 #include "cli/bundle_entry.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
@@ -119,7 +120,7 @@ static int open_finding(const struct arguments *arguments, struct pen *pen) {
   int code = EXIT_WRONG_INPUT;
   if (finding_add(pen, path, &bundle.result, &stated, &index)) {
     say("%s: finding %" PRIu64 ", for %s (%s)\nnext: lynxbench iterate start %" PRIu64 " --change '...' --ledger %s\n", pen->file.address,
-        index, owner, layer_name, index, pen->file.address);
+        index, owner, layer_name, index, shell_word(pen->file.address));
     code = tell_hook(arguments, pen, index);
   }
   bundle_file_close(&bundle);
@@ -258,8 +259,7 @@ static void print_effect(const struct arguments *arguments, struct measuring *m,
   if (arguments->option[FLAG_JSON] != NULL) {
     struct json_writer json;
     buffer_init(&out, 1 << 20);
-    json_begin(&json, &out);
-    json_open_object(&json);
+    json_begin_object(&json, &out);
     json_put_text(&json, "effect", effect_text(effect->effect));
     if (effect->why[0] != 0) json_put_text(&json, "why", effect->why);
     json_put_text(&json, "change", iteration->change);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "base/shell.h"
 #include "cli/team_key.h"
 
 enum { FLAG_OUT, FLAG_PASSPHRASE, FLAG_AGENT, FLAG_TOKEN };
@@ -64,7 +65,7 @@ static int run(const struct arguments *arguments) {
         : token != NULL    ? "says which key of the token's it is"
         : under_passphrase ? "private, under the passphrase: give it to nobody"
                            : "private, without a passphrase (--passphrase would ask for one): give it to nobody",
-        public_path, text, private_path);
+        public_path, text, shell_word(private_path));
   signing_key_release(key);
   return code;
 }

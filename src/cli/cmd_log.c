@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/bundle_entry.h"
 #include "base/state.h"
 #include "cli/command.h"
@@ -73,11 +74,12 @@ static int create(const struct arguments *arguments) {
     if (status != LYNX_OK) (void)unlink(path);
   }
   if (status == LYNX_OK) {
+    const char *key = arguments->option[FLAG_KEY];
     code = EXIT_HOLDS;
     say("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes "
         "can read it\n"
-        "next: lynxbench log policy %s --key %s --team OTHER.pub\n",
-        shown, origin, signer.name, path, shown, arguments->option[FLAG_KEY] != NULL ? arguments->option[FLAG_KEY] : "TEAM.key");
+        "next: lynxbench log policy %s%s%s --team OTHER.pub\n",
+        shown, origin, signer.name, path, shell_word(shown), key != NULL ? " --key " : "", key != NULL ? shell_word(key) : "");
   } else if (error.status != LYNX_OK) code = report_error(&error);
   signing_key_release(log_key);
   signing_key_release(signer.key);
@@ -191,8 +193,7 @@ static bool print_entry(void *context, const struct ledger_entry *entry, const c
     struct buffer text;
     struct json_writer json;
     buffer_init(&text, 1 << 20);
-    json_begin(&json, &text);
-    json_open_object(&json);
+    json_begin_object(&json, &text);
     json_put_int(&json, "index", (int64_t)entry->index);
     json_put_text(&json, "entry", leaf);
     json_put_text(&json, "kind", entry->statement.kind);
@@ -320,7 +321,7 @@ static int get(const struct arguments *arguments, struct ledger_file *file) {
   (void)snprintf(path, sizeof path, "%.16s.lynx", digest_hex(root, hex));
   if (out == NULL) out = path;
   if (bundle_entry_get(file, hex, out, &error) != LYNX_OK) return report_error(&error);
-  say("%s\nnext: lynxbench show %s; lynxbench verify %s\n", out, out, out);
+  say("%s\nnext: lynxbench show %s; lynxbench verify %s\n", out, shell_word(out), shell_word(out));
   return EXIT_HOLDS;
 }
 

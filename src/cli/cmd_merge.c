@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "cli/command.h"
 #include "measure/host_samples.h"
 #include "measure/merge.h"
@@ -20,15 +21,14 @@ static const struct option_spec options[] = {
 
 static void tell(const struct merge_outcome *o, const char *out) {
   say("%s: %s (%s), %lld requests, root %.16s\nnext: lynxbench show %s\n", out, bundle_end_text(o->end), o->why, (long long)o->n_requests,
-      o->root, out);
+      o->root, shell_word(out));
 }
 
 /* What both kinds have; the object stays open. */
 static void begin_json(struct json_writer *json, struct buffer *text, const char *out, enum bundle_end end, const char *why,
                        const char *root) {
   buffer_init(text, 65536);
-  json_begin(json, text);
-  json_open_object(json);
+  json_begin_object(json, text);
   json_put_text(json, "bundle", out);
   json_put_text(json, "ended", bundle_end_text(end));
   json_put_text(json, "why", why);
@@ -67,7 +67,7 @@ static void tell_samples(const struct merge_samples_outcome *o, const char *out)
   say("%s: %s (%s), with %lld values and %lld looks at threads of '%s' in %lld of %lld counted windows, root %.16s\n"
       "next: lynxbench attribute %s; lynxbench show %s\n",
       out, bundle_end_text(o->end), o->why, (long long)o->n_values, (long long)o->n_activities, o->host, (long long)o->n_covered,
-      (long long)o->n_windows, o->root, out, out);
+      (long long)o->n_windows, o->root, shell_word(out), shell_word(out));
 }
 
 static bool tell_samples_json(const struct merge_samples_outcome *o, const char *out) {
@@ -126,7 +126,7 @@ static int join_trace(const struct arguments *arguments, const char *out) {
     if (!end_json(&json, &text)) return EXIT_CONDITIONS;
   } else
     say("%s: %s (%s), with the account of a trace of %.2f s of process %lld, root %.16s\nnext: lynxbench attribute %s\n", out,
-        bundle_end_text(o.end), o.why, o.account.window_s, (long long)o.account.process, o.root, out);
+        bundle_end_text(o.end), o.why, o.account.window_s, (long long)o.account.process, o.root, shell_word(out));
   return o.end == BUNDLE_COMPLETE ? EXIT_HOLDS : EXIT_INTERRUPTED;
 }
 

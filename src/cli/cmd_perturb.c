@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "attribute/live.h"
+#include "base/shell.h"
 #include "cli/command.h"
 #include "cli/perturbation.h"
 #include "experiment/bisected.h"
@@ -77,12 +78,10 @@ static int show_open(struct bundle_file *file, bool json) {
   if (sensitivities_read(file->bundle, c, c->method.confidence, all, &error) != LYNX_OK) code = report_error(&error);
   else if (json) {
     struct json_writer writer;
-    json_begin(&writer, &out);
-    json_open_object(&writer);
+    json_begin_object(&writer, &out);
     json_put_text(&writer, "bundle", file->result.seal.root);
     sensitivity_json(all, c, unprobed, n, &writer);
-    json_close(&writer);
-    (void)buffer_text(&out, "\n");
+    (void)json_end_line(&writer);
   } else (void)sensitivity_text(all, c, unprobed, n, color_wanted(stdout), &out);
   bool known = false;
   for (size_t i = 0; i < all->n; i++) known = known || all->items[i].of[RESPONSE_THROUGHPUT].bounded;
@@ -216,7 +215,7 @@ static int run(const struct arguments *arguments) {
   free(busiest);
   if (code == EXIT_HOLDS) {
     code = show(p.out, json, NULL);
-    complain("%s: the bundle; `lynxbench perturb %s` shows it again; it supports no claim about the executor\n", p.out, p.out);
+    complain("%s: the bundle; `lynxbench perturb %s` shows it again; it supports no claim about the executor\n", p.out, shell_word(p.out));
   }
   perturbation_close(&p);
   free(list);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "executor/disclose.h"
@@ -42,8 +43,7 @@ static void list_json(const struct reader_list *list) {
     json_put_bool(&json, "expired", list->items[i].until_s <= now_s());
     json_close(&json);
   }
-  json_close(&json);
-  (void)buffer_text(&out, "\n");
+  (void)json_end_line(&json);
   (void)write_buffer(NULL, &out); /* a failure was reported */
   buffer_release(&out);
 }
@@ -95,7 +95,7 @@ static int add(const char *path, const char *name, int64_t days, const struct re
   else if (link->root[0] != 0)
     say("the server's address, then /shared/%s.html\nshows result %.16s at the level %s until %s, to whoever has the link. It is "
         "shown this once.\nto withdraw it: lynxbench reader %s --withdraw --readers %s\n",
-        token, link->root, link->level, until, name, path);
+        token, link->root, link->level, until, shell_word(name), shell_word(path));
   else if (json) say("{\"name\": \"%s\", \"token\": \"%s\", \"until\": \"%s\"}\n", name, token, until); /* none of it needs escaping */
   else
     say("%s\n%s may read until %s. The token is shown this once.\n"
@@ -105,7 +105,7 @@ static int add(const char *path, const char *name, int64_t days, const struct re
   if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_HOLDS;
   complain("lynxbench reader: the token could not be written out, and is shown once only\n"
            "next: lynxbench reader %s --withdraw --readers %s\n",
-           name, path);
+           shell_word(name), shell_word(path));
   return EXIT_CONDITIONS;
 }
 

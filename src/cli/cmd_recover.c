@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "base/shell.h"
 #include "record/bundle.h"
 
 static int run(const struct arguments *arguments) {
@@ -13,7 +14,7 @@ static int run(const struct arguments *arguments) {
   say("%s: %s\nnext: lynxbench show %s\n", path,
       seal.end == BUNDLE_UNSEALED ? "recovered; its run was ended before it could seal it, so that it is incomplete"
                                   : "recovered; it is sealed",
-      path);
+      shell_word(path));
   return EXIT_HOLDS;
 }
 

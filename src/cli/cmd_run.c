@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
@@ -59,8 +60,7 @@ static int judge(const char *path) {
     n_ok += file.result.precisions[i].n_ok;
     invalid = invalid || file.result.precisions[i].instrument_limited;
     const struct result_certificate *c = &file.result.precisions[i].certificate;
-    bool range_ended = c->passing > 0 && !(c->failing > 0);
-    if (!c->searched || c->certified || range_ended || file.result.precisions[i].unavailable) continue;
+    if (!c->searched || c->certified || c->range_ended || file.result.precisions[i].unavailable) continue;
     uncertain = true;
     complain("%s: no saturation point is certified: %s\n", file.result.precisions[i].name, c->text);
   }
@@ -69,7 +69,7 @@ static int judge(const char *path) {
     complain(
         "the instrument's own lateness can have changed what would be claimed (method.instrument_error_at_most): no claim can be made; "
         "`lynxbench claim %s` says more\n",
-        path);
+        shell_word(path));
   invalid = invalid || file.result.n_conditions > 0;
   bundle_file_close(&file);
   return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : uncertain ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
@@ -80,8 +80,7 @@ static int write_json(const char *path, const struct run_outcome *outcome, int c
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, 65536);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   json_put_text(&json, "bundle", path);
   json_put_text(&json, "ended", bundle_end_text(outcome->end));
   json_put_text(&json, "why", outcome->why);
@@ -152,9 +151,9 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   else if (r.status == LYNX_OK) {
     say("%s: %s (%s), root %.16s\n", out, bundle_end_text(r.outcome.end), r.outcome.why, r.outcome.root);
     if (server_is_url(arguments->positional[0])) print_result(out);
-    if (r.request.observe) say("next: lynxbench profile %s\n", out);
+    if (r.request.observe) say("next: lynxbench profile %s\n", shell_word(out));
     else if (part.count > 0) say("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
-    else say("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", out, out, out);
+    else say("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", shell_word(out), shell_word(out), shell_word(out));
   }
   contract_file_release(&file);
   return code;

@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/root.h"
+#include "base/shell.h"
 #include "base/state.h"
 #include "cli/command.h"
 #include "cli/contract_file.h"
@@ -185,8 +186,7 @@ static bool append(const struct asked *q, int64_t slot_s, const char *state, con
   int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   bool good = fd >= 0 && fstat(fd, &info) == 0;
   if (good && info.st_size > 0 && pread(fd, &last, 1, info.st_size - 1) == 1 && last != '\n') (void)buffer_text(&line, "\n");
-  json_begin(&json, &line);
-  json_open_object(&json);
+  json_begin_object(&json, &line);
   json_put_text(&json, "schedule", q->plan.timetable.name);
   json_put_int(&json, "every_s", q->plan.timetable.every_s);
   json_put_int(&json, "at_s", q->plan.timetable.at_s);
@@ -409,12 +409,12 @@ static int install(struct asked *q) {
   timetable_put_when(&q->plan.timetable, &when);
   (void)buffer_printf(&when, ", next at %s; bundles and the log of times go to ",
                       timetable_time(slot_s + q->plan.timetable.every_s, text, sizeof text));
-  history_put_word(q->folder, &when);
+  (void)buffer_text(&when, shell_word(q->folder));
   (void)buffer_text(&when, "\nnext: lynxbench schedule list");
   if (q->arguments->option[FLAG_UNITS] != NULL) (void)buffer_text(&when, " --units ");
-  if (q->arguments->option[FLAG_UNITS] != NULL) history_put_word(q->arguments->option[FLAG_UNITS], &when);
+  if (q->arguments->option[FLAG_UNITS] != NULL) (void)buffer_text(&when, shell_word(q->arguments->option[FLAG_UNITS]));
   (void)buffer_text(&when, "; lynxbench history ");
-  history_put_word(q->folder, &when);
+  (void)buffer_text(&when, shell_word(q->folder));
   say("%s: %s\n", q->plan.timetable.name, when.data);
   if (geteuid() != 0 && q->arguments->option[FLAG_UNITS] == NULL)
     say("it runs while you are logged in; `loginctl enable-linger` lets it run without\n");

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/bundle_entry.h"
 #include "cli/bundle_file.h"
 #include "cli/command.h"
@@ -121,6 +122,19 @@ static bool record(struct verifying *v) {
 
 /* --- all of it --- */
 
+/* An option of this call that the next one needs, too; where it is not known, in capitals; nothing, where a variable says it. */
+static void say_option(const struct verifying *v, const char *name, const char *value, const char *unknown) {
+  if (value != NULL) say(" --%s %s", name, shell_word(value));
+  else if (!v->recorded) say(" --%s %s", name, unknown);
+}
+
+static void say_contest(const struct verifying *v) {
+  say("next: lynxbench contest %s --ground figure --with %s --text '...'", shell_word(v->arguments->positional[0]), shell_word(v->out));
+  say_option(v, "ledger", v->arguments->option[FLAG_LEDGER], "LEDGER");
+  say_option(v, "key", v->arguments->option[FLAG_KEY], "TEAM.key");
+  say("\n");
+}
+
 static int decide(struct verifying *v) {
   struct lynx_error error = {0};
   if (!bundle_file_open_possible(v->out, &v->again)) return EXIT_WRONG_INPUT;
@@ -137,8 +151,7 @@ static int decide(struct verifying *v) {
   bool recorded = !v->recorded || record(v); /* first: whoever reads what is printed may go away */
   if (!print_report(v, true) || !recorded) return EXIT_CONDITIONS;
   enum decision decision = v->made.report.decision;
-  if (decision == DECISION_NOT_REPRODUCED && v->arguments->option[FLAG_JSON] == NULL)
-    say("next: lynxbench contest %s --ground figure --with %s --text '...'\n", v->arguments->positional[0], v->out);
+  if (decision == DECISION_NOT_REPRODUCED && v->arguments->option[FLAG_JSON] == NULL) say_contest(v);
   return decision == DECISION_REPRODUCED ? EXIT_HOLDS : decision == DECISION_INCONCLUSIVE ? EXIT_INCONCLUSIVE : EXIT_DOES_NOT_HOLD;
 }
 
@@ -212,7 +225,7 @@ static int verify(struct verifying *v) {
   if (v->arguments->option[FLAG_PLAN] != NULL)
     return !print_report(v, false) ? EXIT_CONDITIONS : v->plan.too_few ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
   if (against == NULL && v->plan.none) {
-    complain("lynxbench verify: nothing was run: %s\nnext: lynxbench show %s\n", v->plan.why, v->arguments->positional[0]);
+    complain("lynxbench verify: nothing was run: %s\nnext: lynxbench show %s\n", v->plan.why, shell_word(v->arguments->positional[0]));
     return print_report(v, false) ? EXIT_INCONCLUSIVE : EXIT_CONDITIONS;
   }
   const struct consent_request consent = {.command = "verify",

@@ -6,7 +6,7 @@
 
 #include "cli/output.h"
 
-enum { ARGUMENTS_MAX = 64, OPTIONS_MAX = 24 };
+enum { ARGUMENTS_MAX = 64, FILES_MAX = 4096, OPTIONS_MAX = 24 }; /* FILES_MAX: of a command that takes so many */
 
 struct option_spec {
   const char *name;     /* without the dashes */
@@ -30,7 +30,7 @@ struct command_list {
 
 struct arguments {
   const struct command_list *list; /* of all commands, for help */
-  const char *positional[ARGUMENTS_MAX];
+  const char *positional[FILES_MAX];
   int n_positional;
   const char *option[OPTIONS_MAX];   /* by index of the spec: its value (of several the first), "" for a switch that was given, NULL */
   const char *listed[ARGUMENTS_MAX]; /* the values of options that take several, in the order of the command line */

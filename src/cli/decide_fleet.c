@@ -83,11 +83,9 @@ static int answer(const struct decide_fleet *asked, struct bundle_file *file, st
   bool good;
   if (asked->json) {
     struct json_writer writer;
-    json_begin(&writer, &out);
-    json_open_object(&writer);
+    json_begin_object(&writer, &out);
     fleet_report_json(&report, &writer);
-    json_close(&writer);
-    good = buffer_text(&out, "\n");
+    good = json_end_line(&writer);
   } else good = fleet_report_text(&report, color_wanted(stdout), &out);
   good = good && write_buffer(NULL, &out);
   buffer_release(&out);

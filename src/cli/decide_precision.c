@@ -95,11 +95,9 @@ static int judge(const struct decide_precision *asked, const struct task_answers
   bool good;
   if (asked->json) {
     struct json_writer writer;
-    json_begin(&writer, &out);
-    json_open_object(&writer);
+    json_begin_object(&writer, &out);
     precision_report_json(&report, &writer);
-    json_close(&writer);
-    good = buffer_text(&out, "\n");
+    good = json_end_line(&writer);
   } else good = precision_report_text(&report, color_wanted(stdout), &out);
   good = good && write_buffer(NULL, &out);
   int code = j->decision == PRECISION_GO ? EXIT_HOLDS : j->decision == PRECISION_NO_GO ? EXIT_DOES_NOT_HOLD : EXIT_INCONCLUSIVE;

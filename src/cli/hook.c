@@ -26,8 +26,7 @@ static void put_texts(struct json_writer *json, json_t *object) {
 static bool write_body(const struct ledger_file *file, const struct ledger_entry *entry, struct buffer *ret) {
   struct json_writer json;
   char hex[DIGEST_HEX];
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "kind", entry->statement.kind);
   json_put_text(&json, "entry", digest_hex(entry->leaf, hex));
   json_put_int(&json, "index", (int64_t)entry->index);
@@ -37,8 +36,7 @@ static bool write_body(const struct ledger_file *file, const struct ledger_entry
   put_texts(&json, json_object_get(entry->statement.predicate, "symptom")); /* layer, owner */
   json_key(&json, "envelope");
   json_made(&json, entry->bytes);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 static enum lynx_status wait_for(struct child *child, const char *program, struct lynx_error *error) {

@@ -7,6 +7,7 @@
 #include "attribute/live_change.h"
 #include "attribute/live.h"
 #include "base/arena.h"
+#include "base/shell.h"
 #include "cli/bundle_file.h"
 #include "cli/improvement_entry.h"
 #include "cli/output.h"
@@ -38,7 +39,7 @@ int live_pages_write(const char *bundle, bool json, const char *html) {
     code = write_pages(&live, bundle, json, html);
     if (code == EXIT_HOLDS && !seen) code = EXIT_INCONCLUSIVE;
     live_release(&live);
-  } else complain("%s: no window was complete: there is nothing to account for\nnext: lynxbench show %s\n", bundle, bundle);
+  } else complain("%s: no window was complete: there is nothing to account for\nnext: lynxbench show %s\n", bundle, shell_word(bundle));
   bundle_file_close(&file);
   return code;
 }

@@ -8,6 +8,7 @@
 
 #include "attribute/live.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "cli/consent.h"
 #include "cli/contract_run.h"
 #include "cli/own_contract.h"
@@ -138,11 +139,11 @@ static int plan_load(struct perturbation *p) {
   if (load == LOAD_CLIMB && q != NULL && q->knee > 0) p->concurrency = q->knee;
   else if (p->has_run && q == NULL) {
     complain("lynxbench %s: %s: no window of it was complete: there is no load to perturb\nnext: lynxbench show %s\n", p->tool, p->path,
-             p->path);
+             shell_word(p->path));
     return EXIT_WRONG_INPUT;
   } else if (load == LOAD_CLIMB && !p->contracts_only) {
     complain("lynxbench %s: %s: it climbs, and the knee is not known yet\nnext: lynxbench run %s --out a.lynx, then lynxbench %s a.lynx\n",
-             p->tool, p->path, p->path, p->tool);
+             p->tool, p->path, shell_word(p->path), p->tool);
     return EXIT_WRONG_INPUT;
   } else if (!goes_on) {
     complain("lynxbench %s: regime.load: found %s; accepted: closed, conversations, single-stream, constant, poisson, bursty%s: it needs a "

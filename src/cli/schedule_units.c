@@ -72,8 +72,7 @@ static void put_path(const char *path, struct buffer *out) {
 static void put_mark(const struct schedule_plan *p, struct buffer *out) {
   struct json_writer json;
   (void)buffer_text(out, SCHEDULE_MARK);
-  json_begin(&json, out);
-  json_open_object(&json);
+  json_begin_object(&json, out);
   json_put_text(&json, "schedule", p->timetable.name);
   json_put_int(&json, "every_s", p->timetable.every_s);
   json_put_int(&json, "at_s", p->timetable.at_s);

@@ -25,12 +25,14 @@ static bool read_url(const char *tool, const char *given, char url[SERVER_URL]) 
   struct endpoint endpoint;
   struct lynx_error error = {0};
   size_t n = strlen(given);
-  const char *rest = given + (strncasecmp(given, "https", 5) == 0 ? 5 : 4);
+  const char *scheme = strncasecmp(given, "https:", 6) == 0 ? "https" : strncasecmp(given, "http:", 5) == 0 ? "http" : "";
   if (n + 8 >= SERVER_URL) {
     complain("lynxbench %s: the URL has %zu characters; accepted: up to %d\n", tool, n, SERVER_URL - 8);
     return false;
   }
-  (void)snprintf(url, SERVER_URL, "%s%s", rest == given + 5 ? "https" : "http", rest);
+  if (scheme[0] == 0 && strstr(given, "://") == NULL)
+    (void)snprintf(url, SERVER_URL, "http://%s", given); /* as browsers and curl take it */
+  else (void)snprintf(url, SERVER_URL, "%s%s", scheme, given + strlen(scheme));
   for (n = strlen(url); n > 0 && url[n - 1] == '/'; n--) url[n - 1] = 0;
   if (n > 3 && strcmp(url + n - 3, "/v1") == 0) url[n - 3] = 0; /* as clients of OpenAI's are given it; here routes bring it along */
   if (strpbrk(url, "?#") == NULL && endpoint_parse(url, &endpoint, &error) == LYNX_OK) return true;
@@ -62,6 +64,7 @@ struct answer {
   int code;
   int64_t took_ns;
   struct buffer page;
+  bool foreign;    /* 200, and neither JSON nor a stream of it: a web page, by somebody else */
   char words[200]; /* the server's own, where it refused, or why there is none */
 };
 
@@ -81,6 +84,13 @@ static void take_words(struct answer *a, const char *key) {
   json_decref(root);
 }
 
+static bool is_foreign(const struct buffer *page) {
+  json_t *root = json_parse(page->data, page->length, PAGE_MAX, NULL);
+  bool object = json_is_object(root), stream = page->length > 5 && memcmp(page->data, "data:", 5) == 0;
+  json_decref(root);
+  return !object && !stream;
+}
+
 /* json_body NULL: a GET. */
 static void ask(const struct server_access *server, const char *path, const char *json_body, int timeout_s, struct answer *ret) {
   char route[SERVER_URL + 200];
@@ -97,7 +107,10 @@ static void ask(const struct server_access *server, const char *path, const char
   ret->status = control_fetch(&request, &ret->page, &ret->code, &error);
   ret->took_ns = clock_now(&clock_system) - begun_ns;
   if (ret->status != LYNX_OK) (void)snprintf(ret->words, sizeof ret->words, "%.199s", error.message);
-  else if (ret->code != 200) take_words(ret, server->key);
+  else {
+    ret->foreign = ret->code == 200 && is_foreign(&ret->page);
+    if (ret->code != 200 || ret->foreign) take_words(ret, server->key);
+  }
 }
 
 static void ask_for_tokens(const struct server_access *server, const struct server_look *look, int tokens, struct answer *ret) {
@@ -105,8 +118,7 @@ static void ask_for_tokens(const struct server_access *server, const struct serv
   struct buffer body;
   struct json_writer json;
   buffer_init(&body, 65536);
-  json_begin(&json, &body);
-  json_open_object(&json);
+  json_begin_object(&json, &body);
   json_put_text(&json, "model", look->model);
   json_put_int(&json, "max_tokens", tokens);
   if (!look->ends_itself) json_put_bool(&json, "ignore_eos", true);
@@ -172,12 +184,12 @@ static int refused(const char *tool, const struct server_access *server, const s
   struct buffer listed;
   buffer_init(&listed, 8192);
   list_models(models, server->key, &listed);
-  complain("lynxbench %s: %s answers with HTTP status %d%s%s%s\n", tool, route, a->code, a->words[0] != 0 ? ": '" : "", a->words,
-           a->words[0] != 0 ? "'" : "");
+  complain("lynxbench %s: %s answers with HTTP status %d%s%s%s%s\n", tool, route, a->code, a->foreign ? " and no JSON" : "",
+           a->words[0] != 0 ? ": '" : "", a->words, a->words[0] != 0 ? "'" : "");
   if (wants_key(a->code) && server->key == NULL)
     complain("next: the same with --api-key-env %s: the variable that holds its key\n", likely_variable());
   else if (wants_key(a->code)) complain("next: is what %s holds its key?\n", server->key_variable);
-  else if (listed.length > 0) complain("next: --model NAME; it lists: %s\n", listed.data);
+  else if (listed.length > 0 && !a->foreign) complain("next: --model NAME; it lists: %s\n", listed.data);
   else
     complain("next: is it a server with the OpenAI routes, and is this its address? --model NAME names a model that it does not list; a "
              "contract (`lynxbench init`) may name other routes (workload.options.server)\n");
@@ -196,14 +208,14 @@ static int find_route(const char *tool, const struct server_access *server, bool
     buffer_release(&a.page);
     bool answered = a.status == LYNX_OK;
     if (i % 2 == 0 && (!answered || (a.code != 400 && a.code != 422))) i++; /* without ignore_eos it would be refused as well */
-    if (!answered || a.code == 200 || wants_key(a.code)) break;
+    if (!answered || (a.code == 200 && !a.foreign) || wants_key(a.code)) break;
     if (first.status != LYNX_OK || first.code == 404) first = a;
   }
-  if (a.status == LYNX_OK && a.code != 200) {
+  if (a.status == LYNX_OK && (a.code != 200 || a.foreign)) {
     if (first.status != LYNX_OK || wants_key(a.code) || (first.words[0] == 0 && a.words[0] != 0)) first = a;
     code = refused(tool, server, &first, chat ? "/v1/chat/completions" : "/v1/completions", models);
   }
-  if (a.status != LYNX_OK || a.code != 200) ret->chat = chat, ret->ends_itself = false;
+  if (a.status != LYNX_OK || a.code != 200 || a.foreign) ret->chat = chat, ret->ends_itself = false;
   return code;
 }
 
@@ -242,7 +254,7 @@ int server_look(const char *tool, const struct server_access *server, const char
   int code = EXIT_HOLDS;
   (void)snprintf(ret->model, sizeof ret->model, "%s", model != NULL ? model : strlen(id) < sizeof ret->model ? id : "");
   if (a.status != LYNX_OK) code = unreachable(tool, server, &a);
-  else if (ret->model[0] == 0 && a.code != 200) code = refused(tool, server, &a, "/v1/models", NULL);
+  else if (ret->model[0] == 0 && (a.code != 200 || a.foreign)) code = refused(tool, server, &a, "/v1/models", NULL);
   else if (ret->model[0] == 0) {
     complain("lynxbench %s: its /v1/models names no model; say which with --model NAME\n", tool);
     code = EXIT_EXECUTOR;

@@ -114,8 +114,7 @@ static int tell(struct telling *t, const struct state *s, bool over) {
   struct buffer body;
   struct json_writer json;
   buffer_init(&body, BODY_MAX);
-  json_begin(&json, &body);
-  json_open_object(&json);
+  json_begin_object(&json, &body);
   json_put_text(&json, "intent", t->intent);
   json_put_text(&json, "secret", t->secret);
   json_put_bool(&json, "over", over);

@@ -90,6 +90,83 @@ bool contract_text_has(const char *text, const uint8_t digest[DIGEST_BYTES]) {
   return strcmp(found, digest_hex(digest, wanted)) == 0;
 }
 
+/* --- two contracts --- */
+
+/* By the longest row that a path begins with: not who is asked, nor how it is looked at. */
+static bool is_compared(const char *path, enum contract_likeness what) {
+  static const struct {
+    const char *path;
+    bool load, goods;
+  } rows[] = {{"regime.", true, false},
+              {"regime.load", true, true},
+              {"regime.search", false, false},
+              {"regime.search.arrivals", true, true},
+              {"workload.output_", true, true},
+              {"workload.profile_file", true, true},
+              {"workload.ignore_eos", true, true},
+              {"counting.latency_from", true, true},
+              {"workload.prompts", true, true},
+              {"workload.prompts.tokenizer", false, false},
+              {"workload.prompts.withhold", false, false},
+              {"slo", false, true},
+              {"accuracy", false, true}};
+  bool ret = false;
+  for (size_t i = 0, longest = 0; i < LYNX_COUNT(rows); i++) {
+    size_t n = strlen(rows[i].path);
+    if (n > longest && strncmp(path, rows[i].path, n) == 0) longest = n, ret = what == CONTRACT_LIKE_LOAD ? rows[i].load : rows[i].goods;
+  }
+  return ret;
+}
+
+/* Of a text that names a file: its folder is where it lies here. */
+static const char *without_folder(const char *text) {
+  const char *slash = strrchr(text, '/');
+  return slash != NULL ? slash + 1 : text;
+}
+
+static const char *value_text(const struct field *field, const void *section, size_t i, struct arena *arena) {
+  if (!field_is_set(section, i) && field->fallback == NULL) return "nothing";
+  static const char *const files[] = {"file", "trace", "profile_file"};
+  bool is_file = false;
+  for (size_t k = 0; k < LYNX_COUNT(files); k++) is_file = is_file || strcmp(field->name, files[k]) == 0;
+  if (is_file) return without_folder(*(const char *const *)field_of(section, field));
+  struct buffer text;
+  struct json_writer json;
+  buffer_init(&text, 1 << 20);
+  json_begin(&json, &text);
+  write_value(&json, field, field_of(section, field));
+  const char *ret = json_finish(&json) ? arena_copy(arena, text.data) : "";
+  buffer_release(&text);
+  return ret;
+}
+
+/* prefix: "workload."; "" of the contract itself, whose sections are walked where a row may lie in them. */
+static const char *difference_of(const char *prefix, const struct field_table *table, const void *a, const void *b,
+                                 enum contract_likeness what, struct arena *arena) {
+  const char *ret = NULL;
+  for (size_t i = 0; i < table->n_fields && ret == NULL; i++) {
+    const struct field *field = &table->fields[i];
+    const char *path = arena_printf(arena, "%s%s", prefix, field->name);
+    if (field->type == FIELD_SECTION) {
+      ret = difference_of(arena_printf(arena, "%s.", path), field->table, field_of(a, field), field_of(b, field), what, arena);
+      continue;
+    }
+    if (!is_compared(path, what)) continue;
+    const char *x = value_text(field, a, i, arena), *y = value_text(field, b, i, arena);
+    if (strcmp(x, y) != 0) ret = arena_printf(arena, "%s: A %s, B %s", path, x, y);
+  }
+  return ret;
+}
+
+/* Which rates a search tries is its own affair. */
+static bool is_of_search(const struct contract *a, const struct contract *b) {
+  return a->regime.load == LOAD_SATURATION && b->regime.load == LOAD_SATURATION;
+}
+
+const char *contract_difference(const struct contract *a, const struct contract *b, enum contract_likeness what, struct arena *arena) {
+  return difference_of("", &contract_table, a, b, is_of_search(a, b) ? CONTRACT_LIKE_GOODS : what, arena);
+}
+
 /* --- JSON Schema --- */
 
 static void schema_section(struct json_writer *json, const struct field_table *table);
@@ -173,13 +250,11 @@ static void schema_section(struct json_writer *json, const struct field_table *t
 
 bool contract_schema(struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "$schema", "https://json-schema.org/draft/2020-12/schema");
   json_put_text(&json, "title", "lynxbench contract, version 1");
   schema_section(&json, &contract_table);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 /* --- the reference page --- */

@@ -188,7 +188,7 @@ static void check_samples(const struct contract *c, struct problem_list *problem
       problem_add(
           problems, PROBLEM_WARNING, 0, "regime.search.resolution",
           arena_printf(problems->arena,
-                       "%.3g, and about %.0f arrivals in all looks at the first load, which separate loads that are %.2g %% apart",
+                       "%.3g, and about %.0f arrivals in all looks at the first load, which separate loads that are %.3g %% apart",
                        c->regime.search.resolution, given, 100 * saturation_resolution(given)),
           arena_printf(problems->arena,
                        "about %.0f where gaps and service times are exponential: a longer window, more looks or a coarser resolution; "

@@ -284,6 +284,12 @@ extern const char *const contract_checks[CONTRACT_CHECKS];
 bool contract_split_key(const char *key, enum layer *ret_layer, const char **ret_name);
 const char *contract_owner(const struct contract *contract, enum layer layer);
 
+/* Which field makes two contracts unlike, where they must be alike: in the load (arrivals, prompts, answers), whose figures are then of
+ * different questions; or in what is bought (kind of arrivals, prompts, answers, objectives, accuracy), whose price is then of another
+ * thing. Names of files count, not their folders. "regime.rate_per_s: A 20, B 40"; NULL: they are alike. */
+enum contract_likeness { CONTRACT_LIKE_LOAD, CONTRACT_LIKE_GOODS };
+const char *contract_difference(const struct contract *a, const struct contract *b, enum contract_likeness what, struct arena *arena);
+
 /* How many looks at accumulating data the contract provides for: 1 without a precision_target. */
 size_t contract_looks(const struct contract *contract);
 

@@ -270,7 +270,8 @@ static const struct field_table contract_workload_table = TABLE(contract_workloa
 
 static const struct field contract_search_fields[] = {
     {"resolution", FIELD_NUMBER, AT(contract_search, resolution, double), .fallback = "0.05", .least = "0.005", .greatest = "1",
-     .help = "the failing load of the certificate is at most this share above the passing one", .example = "0.05"},
+     .help = "the failing load of the certificate is at most this share above the passing one; a coarser certificate (0.1, 0.2) says so",
+     .example = "0.05"},
     {"arrivals", FIELD_CHOICE, AT(contract_search, arrivals, int), .fallback = "poisson", CHOICES(search_arrival_kinds),
      .help = "how requests arrive at each load", .example = "poisson"},
     {"looks_at_most", FIELD_INTEGER, AT(contract_search, looks_at_most, int64_t), .fallback = "6", .least = "1", .greatest = "100",
@@ -374,7 +375,9 @@ static const struct field contract_method_fields[] = {
      .help = "with precision_target: sessions between two looks, after the first at method.sessions; each look is paid for",
      .example = "5"},
     {"budget", FIELD_DURATION, AT(contract_method, budget_ns, int64_t), .least = "1s", .greatest = "720h",
-     .help = "no session begins after this time; what was measured by then is judged", .example = "1h"},
+     .help = "no session begins after this time; what was measured by then is judged. A search aims at the finest of "
+             "regime.search.resolution, 0.1 and 0.2 that this time allows",
+     .example = "1h"},
 };
 static const struct field_table contract_method_table = TABLE(contract_method);
 

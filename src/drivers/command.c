@@ -185,8 +185,7 @@ static bool say_hello(const struct command_driver *driver, const struct worker *
   struct buffer hello;
   struct json_writer json;
   buffer_init(&hello, 65536);
-  json_begin(&json, &hello);
-  json_open_object(&json);
+  json_begin_object(&json, &hello);
   json_put_int(&json, "hello", 1);
   json_put_int(&json, "worker", w - driver->workers);
   json_put_text(&json, "model", driver->options.model);
@@ -561,8 +560,7 @@ static enum lynx_status command_prepare(void *state, const struct driver_input *
   for (size_t i = 0; i < n_inputs && status == LYNX_OK; i++) {
     struct json_writer json;
     buffer_clear(&text);
-    json_begin(&json, &text);
-    json_open_object(&json);
+    json_begin_object(&json, &text);
     json_put_int(&json, "input", (int64_t)i);
     json_key(&json, "prompt");
     json_bytes(&json, inputs[i].prompt, inputs[i].length);

@@ -247,8 +247,7 @@ static void put_input(struct json_writer *json, const struct tensor *t, bool bin
 
 static bool write_request(const struct kserve_driver *driver, const struct tensor *inputs, struct buffer *ret, size_t *ret_json_length) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_key(&json, "inputs");
   json_open_array(&json);
   for (size_t i = 0; i < driver->n_inputs; i++) put_input(&json, &inputs[i], driver->binary);

@@ -46,8 +46,7 @@ bool llamacpp_body(const struct dialect *dialect, const struct driver_options *o
                    struct buffer *ret) {
   (void)dialect;
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_key(&json, "prompt");
   json_bytes(&json, input->prompt, input->length);
   json_put_int(&json, "n_predict", input->output_tokens);
@@ -120,8 +119,7 @@ bool ollama_generate_body(const struct dialect *dialect, const struct driver_opt
                           struct buffer *ret) {
   (void)dialect;
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "model", options->model);
   json_key(&json, "prompt");
   json_bytes(&json, input->prompt, input->length);
@@ -134,8 +132,7 @@ bool ollama_chat_body(const struct dialect *dialect, const struct driver_options
                       struct buffer *ret) {
   (void)dialect;
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "model", options->model);
   json_key(&json, "messages");
   json_open_array(&json);
@@ -188,8 +185,7 @@ void tgi_read(struct piece *ret, const char *data, size_t length) {
 bool tgi_body(const struct dialect *dialect, const struct driver_options *options, const struct driver_input *input, struct buffer *ret) {
   (void)dialect;
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_key(&json, "inputs");
   json_bytes(&json, input->prompt, input->length);
   json_key(&json, "parameters");

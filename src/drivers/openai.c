@@ -179,8 +179,7 @@ static void put_common(struct json_writer *json, const struct dialect *dialect, 
 bool openai_completions_body(const struct dialect *dialect, const struct driver_options *options, const struct driver_input *input,
                              struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "model", options->model);
   json_key(&json, "prompt");
   json_bytes(&json, input->prompt, input->length);
@@ -216,8 +215,7 @@ static void put_content(struct json_writer *json, const struct driver_input *inp
 bool openai_chat_body(const struct dialect *dialect, const struct driver_options *options, const struct driver_input *input,
                       struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "model", options->model);
   json_key(&json, "messages");
   json_open_array(&json);
@@ -236,8 +234,7 @@ bool openai_chat_body(const struct dialect *dialect, const struct driver_options
 bool openai_responses_body(const struct dialect *dialect, const struct driver_options *options, const struct driver_input *input,
                            struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "model", options->model);
   json_key(&json, "input");
   json_bytes(&json, input->prompt, input->length);
@@ -254,8 +251,7 @@ bool openai_embeddings_body(const struct dialect *dialect, const struct driver_o
                             struct buffer *ret) {
   (void)dialect;
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "model", options->model);
   json_key(&json, "input");
   json_bytes(&json, input->prompt, input->length);

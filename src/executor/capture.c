@@ -356,8 +356,7 @@ bool capture_write(const struct fact_list *facts, const struct capture_head *hea
   char whole[DIGEST_HEX];
   struct json_writer json;
   capture_fingerprint(facts, whole);
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "lynx_capture", 1);
   json_put_text(&json, "taken_at", head->taken_at);
   json_put_text(&json, "fingerprint", head->fingerprint != NULL ? head->fingerprint : whole);
@@ -385,8 +384,7 @@ bool capture_write(const struct fact_list *facts, const struct capture_head *hea
     json_close(&json);
   }
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 enum lynx_status capture_read(const char *json, size_t length, struct fact_list *ret, struct lynx_error *error) {

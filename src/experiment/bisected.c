@@ -13,8 +13,7 @@ const char bisected_key[] = "bisect";
 
 bool bisected_write_plan(const struct swap_list *swaps, const struct bisection_plan *plan, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "method", METHOD);
   json_put_double(&json, "least", plan->least);
   json_put_double(&json, "confidence", plan->confidence);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "experiment/perturber_table.h"
+#include "stats/special.h"
 
 #define PROCESS_LEAST 0.25
 #define GAIN_LEAST 0.04879016416943201 /* ln 1.05 */
@@ -142,6 +143,14 @@ static bool is_absent(const struct confirm_plan *plan, const char *const *unprob
   return absent;
 }
 
+/* Does the control differ by as much as confirms, for certain? */
+static bool control_moves(const struct confirm_plan *plan, const struct sensitivities *all, const struct sensitivity *of) {
+  double given = 1, threshold = plan->threshold;
+  for (size_t l = 0; l < of->n_levels; l++) given = fmax(given, of->levels[l].given);
+  if (!plan->takes_away) threshold = special_log(1 + plan->threshold * (given - 1));
+  return all->control.bounded && (all->control.low > threshold || all->control.high < -threshold);
+}
+
 struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, const char *const *unprobed,
                                   size_t n_unprobed) {
   struct confirmation c = {.response = all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT,
@@ -160,6 +169,8 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
     c.effect = slope_turned(c.effect);
   c.impossible = c.response == RESPONSE_THROUGHPUT && sensitivity_is_impossible(c.of);
   if (!c.impossible) c.verdict = confirm_decide(plan, &c.effect);
+  c.control_moved = control_moves(plan, all, c.of);
+  if (c.control_moved) c.verdict = CONFIRM_INCONCLUSIVE;
   c.of_process = plan->by_whole && c.verdict == CONFIRM_CONFIRMED;
   if (c.of_process) c.verdict = CONFIRM_INCONCLUSIVE;
   return c;

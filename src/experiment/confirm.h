@@ -15,6 +15,7 @@
  *           with and without it alternate; that it gains 5 % confirms that it helps, and the finding as far as it is its remedy
  * By        a fact that was swapped among others (experiment/swapped_effect.h) may be the finding's cause: what its other level gains
  *           against the run's is judged as what is taken away
+ * Control   undisturbed blocks against one another, as if every second had been slowed. Where that alone would decide, nothing is decided
  * Rung      perturbed; where a cause was taken away and put back, swapped back
  */
 #ifndef EXPERIMENT_CONFIRM_H
@@ -51,6 +52,7 @@ struct confirmation {
   bool of_process;              /* plan->by_whole: of its process it is confirmed */
   bool absent;                  /* the function is not there, or is not called */
   bool ambiguous;               /* several processes have the name of the finding's */
+  bool control_moved;           /* so that what was seen may be no answer to what was done */
   const struct sensitivity *of; /* NULL: it was not probed */
   struct slope effect;          /* of throughput; in an open load of the end-to-end latency */
   enum response response;

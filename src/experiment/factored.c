@@ -13,8 +13,7 @@ const char factored_key[] = "experiment";
 
 bool factored_write_plan(const struct swap_list *swaps, const struct factored_plan *plan, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "runs", (int64_t)plan->n_runs);
   json_put_int(&json, "rounds", (int64_t)plan->n_rounds);
   json_put_double(&json, "confidence", plan->confidence);

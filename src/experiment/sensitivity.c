@@ -321,6 +321,26 @@ static struct slope fit(const struct reading *r, const struct sensitivity *s, en
   return ret;
 }
 
+/* A negative control: of undisturbed blocks alone. */
+static struct slope control_of(const struct reading *r, enum response response, double confidence, struct block_point *points) {
+  size_t n = 0, of_group = 0;
+  int64_t group = -1;
+  bool tell = true;
+  const bool rate = response == RESPONSE_THROUGHPUT;
+  for (size_t i = 0; i < r->n; i++) {
+    const struct block *b = &r->blocks[i];
+    of_group = b->group == group ? of_group : 0;
+    group = b->group;
+    if (b->target[0] != 0 || !isfinite(b->y[response])) continue;
+    double as_if = (double)((of_group++ + (size_t)group) % 2);
+    points[n++] = (struct block_point){group, as_if, rate ? special_exp(b->y[response]) : b->y[response], 1};
+  }
+  if (rate) tell = elasticity_linearise(points, n, RATE_FOLLOWS_EXPONENT);
+  struct slope ret = slope_within(points, n, confidence);
+  ret.bounded = ret.bounded && tell;
+  return ret;
+}
+
 static void add_levels(const struct reading *r, struct sensitivity *s, double confidence, struct block_point *points) {
   for (size_t l = 0; l < s->n_levels; l++) {
     double given = 0;
@@ -425,7 +445,7 @@ static void forget_intervals(struct sensitivities *ret) {
     for (size_t l = 0; l < ret->items[i].n_levels; l++) ret->items[i].levels[l].effect.bounded = false;
     ret->items[i].smaller.bounded = ret->items[i].curvature.bounded = false;
   }
-  ret->sum.bounded = false;
+  ret->sum.bounded = ret->control.bounded = false;
 }
 
 static void compute(struct reading *r, double confidence, struct sensitivities *ret) {
@@ -439,6 +459,7 @@ static void compute(struct reading *r, double confidence, struct sensitivities *
   }
   struct block_point *points = xalloc(r->n + 1, sizeof *points);
   for (size_t i = 0; i < ret->n; i++) add_sensitivity(r, &ret->items[i], confidence, points);
+  ret->control = control_of(r, r->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT, confidence, points);
   free(points);
   ret->n_blocks = r->n;
   ret->n_cycles = (size_t)r->group;

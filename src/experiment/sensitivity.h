@@ -7,6 +7,8 @@
  *             without any text spread from its first byte to its end; latencies: medians of the requests whose first token, or end, lies
  *             in it (of the latter, those that also began in it); of the gaps between its tokens the mean
  * Interval    stats/elasticity.h, by cycles
+ * Control     in every second cycle the first, the third ... of the undisturbed blocks are taken for slowed ones, in the others the second,
+ *             the fourth ...: a drift within cycles cancels out
  * Sum         over processes that were slowed one by one. Near 1 where every rate that matters was slowed and throughput is smooth; less
  *             with timers and resources that were not probed; more with ties (docs/method.md#perturbation). A diagnostic, no share
  * Result      a pure function of the bundle */
@@ -51,6 +53,8 @@ struct sensitivities {
   double answers;                     /* of an undisturbed block: events with tokens, or whole answers */
   bool too_few;                       /* fewer than 8: no interval is given */
   struct slope sum;                   /* of processes one by one, throughput; n 0: fewer than two */
+  struct slope control; /* ln of the ratio of sensitivities_response between undisturbed blocks, every second as if it were one
+                                         that was slowed: what the method finds where nothing was done */
 };
 
 /* By what it is known that something is slower: an open load sends as much as before. */

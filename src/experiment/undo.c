@@ -167,8 +167,7 @@ static bool write_file(struct undo *undo) {
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, FILE_MAX);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   json_put_int(&json, "owner", getpid());
   json_put_int(&json, "started", (int64_t)own_start(undo->root));
   json_key(&json, "steps");

@@ -123,8 +123,7 @@ static void put_base64(struct json_writer *json, const char *key, const void *da
 
 static bool write_envelope(const struct envelope *envelope, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "payloadType", envelope->payload_type.ptr);
   put_base64(&json, "payload", envelope->payload.ptr, envelope->payload.length);
   json_key(&json, "signatures");
@@ -241,8 +240,7 @@ bool statement_intent(const struct statement *statement, uint8_t ret[DIGEST_BYTE
 void statement_begin(struct json_writer *json, struct buffer *out, const char *kind, const char *ledger,
                      const struct statement_subject *subjects, size_t n) {
   char hex[DIGEST_HEX], type[128];
-  json_begin(json, out);
-  json_open_object(json);
+  json_begin_object(json, out);
   json_put_text(json, "_type", statement_type);
   json_key(json, "subject");
   json_open_array(json);

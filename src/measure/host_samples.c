@@ -22,8 +22,7 @@ static void put_ints(struct json_writer *json, const char *key, const int64_t *v
 
 void host_samples_write_head(const struct host_samples_head *head, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "lynx_samples", VERSION);
   host_write(&head->host, &json);
   json_put_int(&json, "begun_ns", head->begun_ns);
@@ -36,8 +35,7 @@ void host_samples_write_head(const struct host_samples_head *head, struct buffer
 
 void host_samples_write_value(int64_t at_ns, const char *series, double value, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "t", at_ns);
   json_put_text(&json, "s", series);
   json_put_double(&json, "v", value);
@@ -47,8 +45,7 @@ void host_samples_write_value(int64_t at_ns, const char *series, double value, s
 void host_samples_write_name(const struct thread_name *name, struct buffer *ret) {
   const int64_t ids[] = {name->process, name->thread, name->n_processors};
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   put_ints(&json, "name", ids, LYNX_COUNT(ids));
   json_put_text(&json, "program", name->program);
   json_put_text(&json, "thread", name->name);
@@ -59,8 +56,7 @@ void host_samples_write_activity(const struct thread_activity *a, struct buffer 
   const int64_t fields[ACTIVITY_FIELDS] = {a->process,    a->thread,    a->at_ns,    a->span_ns,
                                            a->running_ns, a->system_ns, a->ready_ns, a->processor};
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   put_ints(&json, "did", fields, ACTIVITY_FIELDS);
   put_ints(&json, "looks", a->looks, WAIT_COUNT);
   end_line(&json, ret);
@@ -68,8 +64,7 @@ void host_samples_write_activity(const struct thread_activity *a, struct buffer 
 
 void host_samples_write_end(int64_t at_ns, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "ended_ns", at_ns);
   end_line(&json, ret);
 }

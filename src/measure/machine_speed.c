@@ -22,8 +22,7 @@ static void put_record(struct run *run, const char *key, const struct ceilings *
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, RECORD_MAX);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   json_put_int(&json, "lynx_machine_speed", 1);
   json_put_double(&json, "others", number_round(c->others, 3));
   json_key(&json, "figures");

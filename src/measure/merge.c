@@ -148,8 +148,7 @@ static const char *join_instruments(struct arena *arena, const char *a, const ch
   struct buffer out;
   struct json_writer json;
   buffer_init(&out, 65536);
-  json_begin(&json, &out);
-  json_open_object(&json);
+  json_begin_object(&json, &out);
   for (size_t i = 0; i < LYNX_COUNT(sums); i++)
     json_put_double(&json, sums[i], json_get_double(x, sums[i], 0) + json_get_double(y, sums[i], 0));
   for (size_t i = 0; i < LYNX_COUNT(greatest); i++) {

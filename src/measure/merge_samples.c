@@ -217,8 +217,7 @@ static void put_meta(struct joining *j) {
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, 65536);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   host_write(&j->head.host, &json);
   json_put_int(&json, "process", j->head.process);
   json_put_text(&json, "program", j->head.program);

@@ -36,8 +36,7 @@ static void put_meta(struct joining *j, const char *file) {
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, 65536);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   json_put_text(&json, "run", j->seal.root);
   json_put_text(&json, "file", file);
   json_close(&json);

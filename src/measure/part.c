@@ -39,8 +39,7 @@ void part_write(const struct run_part *part, struct buffer *ret) {
   struct host host;
   struct json_writer json;
   host_read(&host);
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "part", part->number);
   json_put_int(&json, "of", part->count);
   json_put_text(&json, "start", clock_text(start, part->start_realtime_ns));

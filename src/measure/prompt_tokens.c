@@ -135,8 +135,7 @@ enum lynx_status prompt_tokens_by_server(void *context, const char *text, size_t
   int code = 0;
   buffer_init(&body, PAGE_MAX);
   buffer_init(&page, PAGE_MAX);
-  json_begin(&json, &body);
-  json_open_object(&json);
+  json_begin_object(&json, &body);
   json_put_text(&json, "model", server->model);
   static const char *const names[] = {"prompt", "content", "inputs"}; /* each server takes its own and passes over the others */
   for (size_t i = 0; i < LYNX_COUNT(names); i++) {

@@ -105,7 +105,11 @@ static void note_budget(struct run *run) {
   if (!contract_states(&run->contract, "method.budget") || contract_states(&run->contract, "method.precision_target") ||
       clock_now(run->request->clock) - run->begun_ns <= m->budget_ns)
     return;
-  run_put_event(run, EVENT_BUDGET, "method.budget ended before all that the contract asks for was run");
+  static const char text[] = "method.budget ended before all that the contract asks for was run";
+  run_put_event(run, EVENT_BUDGET, text);
+  run_note(run, text);
+  if (run->outcome->why[0] == 0)
+    (void)snprintf(run->outcome->why, sizeof run->outcome->why, "%s", text); /* the first reason is the reason */
 }
 
 static enum lynx_status run_all(struct run *run) {
@@ -131,7 +135,7 @@ static enum lynx_status seal(struct run *run, enum lynx_status status) {
   bool interrupted = atomic_load(run->request->stop) != 0 || o->aborted_by_slo;
   o->end = status != LYNX_OK ? BUNDLE_FAILED : interrupted ? BUNDLE_INTERRUPTED : BUNDLE_COMPLETE;
   if (o->why[0] == 0 && status != LYNX_OK) lynx_error_text(run->error, o->why, sizeof o->why);
-  if (o->why[0] == 0) (void)snprintf(o->why, sizeof o->why, "%s", interrupted ? "stopped by the user" : "all sessions ran");
+  if (o->why[0] == 0) (void)snprintf(o->why, sizeof o->why, "%s", interrupted ? "stopped by the user" : BUNDLE_ALL_RAN);
   (void)secret_mask(o->why); /* a server's words may be in it */
   struct lynx_error error = {0};
   enum lynx_status sealed = bundle_seal(run->bundle, o->end, o->why, o->root, &error);

@@ -28,8 +28,7 @@ static enum lynx_status keep_line(void *context, int64_t session, int64_t input,
   struct json_writer json;
   if (session != a->session || input < 0 || (size_t)input >= a->inputs->n_items) return LYNX_OK;
   const struct driver_input *asked = &a->inputs->items[input];
-  json_begin(&json, &a->lines);
-  json_open_object(&json);
+  json_begin_object(&json, &a->lines);
   json_key(&json, "prompt");
   json_bytes(&json, asked->prompt, asked->length);
   json_key(&json, "output");

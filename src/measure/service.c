@@ -51,8 +51,9 @@ static enum lynx_status check_ready(const struct service *service, int64_t timeo
   char found[120];
   if (status == LYNX_OK && http_status != 200)
     status = lynx_fail(error, LYNX_IO,
-                       "%s%s answers %d, not 200 ('%s'); set executor.ready_path to a path that answers 200 once it can serve",
-                       service->contract->executor.endpoint, path, http_status, text_sanitise(found, sizeof found, body.data, body.length));
+                       "%s%s answers %d, not 200 ('%s'); %sset executor.ready_path to a path that answers 200 once it can serve",
+                       service->contract->executor.endpoint, path, http_status, text_sanitise(found, sizeof found, body.data, body.length),
+                       http_status == 401 || http_status == 403 ? "name the variable that holds its key in workload.api_key_env, or " : "");
   buffer_release(&body);
   return status;
 }
@@ -166,8 +167,7 @@ static bool ask_window(const struct service *service, const char *text, size_t l
   struct json_writer json;
   int http_status = 0;
   buffer_init(&request, CONTROL_BODY_MAX);
-  json_begin(&json, &request);
-  json_open_object(&json);
+  json_begin_object(&json, &request);
   json_put_text(&json, "model", service->contract->workload.model);
   json_key(&json, "prompt");
   json_bytes(&json, text, length);

@@ -54,8 +54,9 @@ struct session_run {
   int64_t n_ended, n_answered; /* of a server that refuses all, the first NOTHING_LEAST requests are enough */
   const char *refusal;
   int64_t refused_by; /* an HTTP status; 0 */
-  size_t n_answers;   /* of inputs below it the answers go into the record, for the accuracy */
-  bool counts_again;  /* some are kept meanwhile for the check of usage */
+  char refused_for[160];
+  size_t n_answers;  /* of inputs below it the answers go into the record, for the accuracy */
+  bool counts_again; /* some are kept meanwhile for the check of usage */
   struct recount recount;
   int64_t n_left; /* requests that the executor may still be at: cut off at the end, or given up for taking too long */
 };
@@ -132,7 +133,7 @@ static void watch_harm(struct session_run *session, const struct request_row *ro
 
 /* Answers that cost nothing come thousands of times a second: nothing is measured by them, and somebody's server may be harmed. */
 static void watch_refusals(struct session_run *session, const struct request_row *row) {
-  static const enum outcome refusals[] = {OUTCOME_HTTP_STATUS, OUTCOME_REFUSED, OUTCOME_TLS};
+  static const enum outcome refusals[] = {OUTCOME_HTTP_STATUS, OUTCOME_REFUSED, OUTCOME_TLS, OUTCOME_PROTOCOL};
   bool refused = false;
   for (size_t i = 0; i < LYNX_COUNT(refusals); i++) refused = refused || row->outcome == refusals[i];
   session->n_ended++;
@@ -140,16 +141,24 @@ static void watch_refusals(struct session_run *session, const struct request_row
   if (!refused) return;
   session->refusal = outcome_text(row->outcome);
   session->refused_by = row->http_status;
+  (void)snprintf(session->refused_for, sizeof session->refused_for, "%s", row->reason);
+}
+
+/* The field of the contract that helps most often against it. */
+static const char *help_against(int64_t http_status) {
+  if (http_status == 401 || http_status == 403) return "workload.api_key_env names the variable that holds the server's key";
+  if (http_status == 404) return "workload.api (chat?) and workload.model say what is asked, and of whom";
+  return "`lynxbench run` with one request in flight shows what the server says";
 }
 
 static enum lynx_status refuses_all(const struct session_run *session) {
   char status[32] = "";
   if (session->plan->may_fail || session->n_ended < NOTHING_LEAST || session->n_answered > 0) return LYNX_OK;
-  if (session->refused_by > 0) (void)snprintf(status, sizeof status, " %lld", (long long)session->refused_by);
+  if (session->refused_by > 0 && session->refused_by != 200) (void)snprintf(status, sizeof status, " %lld", (long long)session->refused_by);
+  bool told = session->refused_for[0] != 0;
   return lynx_fail(session->run->error, LYNX_IO,
-                   "all of the first %d requests failed, the last of them by: %s%s; nothing is measured. next: `curl` the route, or "
-                   "`lynxbench run` with one request in flight, shows what the server says",
-                   NOTHING_LEAST, session->refusal, status);
+                   "all of the first %d requests failed, the last of them by: %s%s%s%s%s; nothing is measured. next: %s", NOTHING_LEAST,
+                   session->refusal, status, told ? ": '" : "", session->refused_for, told ? "'" : "", help_against(session->refused_by));
 }
 
 static bool does_harm(struct session_run *session, int64_t now_ns) {
@@ -427,8 +436,7 @@ static void write_instrument(const struct run *run, const struct session_run *se
   }
   int64_t uncertainty, moved = clock_offset(run->request->clock, &uncertainty) - session->realtime_offset_ns;
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "threads", n);
   if (run->contract.method.processors != NULL) json_put_text(&json, "processors", run->contract.method.processors);
   json_put_int(&json, "loops", sum.n_loops);

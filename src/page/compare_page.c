@@ -219,8 +219,7 @@ static void put_page(struct comparing *x) {
 
 static void put_json(struct comparing *x) {
   struct json_writer json;
-  json_begin(&json, x->frame->markup.out);
-  json_open_object(&json);
+  json_begin_object(&json, x->frame->markup.out);
   json_key(&json, "figures");
   table_to_json(&x->figures, &json);
   json_key(&json, "curves");

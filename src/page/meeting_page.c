@@ -59,8 +59,7 @@ static void put_next(struct frame *f, const struct meeting *meeting) {
 
 static void put_data(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
   struct json_writer json;
-  json_begin(&json, f->markup.out);
-  json_open_object(&json);
+  json_begin_object(&json, f->markup.out);
   json_put_text(&json, "contract", c->hex);
   json_put_text(&json, "name", c->name);
   json_put_text(&json, "verdict", meeting->title);

@@ -67,8 +67,7 @@ static void say(struct frame *f, struct page *ret, unsigned status, const char *
     return;
   }
   ret->type = forms[FORM_JSON].type;
-  json_begin(&json, &ret->body);
-  json_open_object(&json);
+  json_begin_object(&json, &ret->body);
   json_put_text(&json, "error", text);
   json_close(&json);
 }
@@ -209,8 +208,7 @@ static void answer_contract(struct frame *f, const struct place *place, struct p
 static void put_entry(const struct ledger_entry *entry, struct buffer *out) {
   struct json_writer json;
   char hex[DIGEST_HEX];
-  json_begin(&json, out);
-  json_open_object(&json);
+  json_begin_object(&json, out);
   json_put_int(&json, "index", (int64_t)entry->index);
   json_put_text(&json, "entry", digest_hex(entry->leaf, hex));
   json_put_text(&json, "by", entry->signer);

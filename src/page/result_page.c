@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "board/work.h"
+#include "base/shell.h"
 #include "page/frame.h"
 
 static void put_item(struct frame *f, const char *class, const char *text, uint64_t entry) {
@@ -98,7 +99,7 @@ static void put_recorded(struct frame *f, const struct board_run *run) {
   markup_text(m, " ");
   frame_entry(f, run->index);
   markup_text(m, ". The bundle: ");
-  markup_printf(m, "lynxbench log get %s %s --out R.lynx", f->pages->board->address, digest_hex(run->root, hex));
+  markup_printf(m, "lynxbench log get %s %s --out R.lynx", shell_word(f->pages->board->address), digest_hex(run->root, hex));
   markup_close(m);
 }
 

@@ -28,6 +28,9 @@ struct bundle; /* a writer or a reader */
 
 /* --- vocabulary of the rows --- */
 
+/* Why a run ended that ran all that its contract asks for. */
+#define BUNDLE_ALL_RAN "all sessions ran"
+
 enum bundle_end { BUNDLE_COMPLETE, BUNDLE_INTERRUPTED, BUNDLE_FAILED, BUNDLE_UNSEALED };
 const char *bundle_end_text(enum bundle_end end);
 

@@ -19,7 +19,7 @@ static void put_icicle(struct buffer *out, const struct attribution_view *view, 
   for (size_t i = 0; i < n; i++)
     cells[i] = (struct icicle_cell){.owner = attribution_owner(view, &causes[i]),
                                     .layer = attribution_layer(&causes[i]),
-                                    .label = attribution_words(&t->account, causes[i].state, words[i], sizeof words[i]),
+                                    .label = attribution_words(t->account.device < 0, causes[i].state, words[i], sizeof words[i]),
                                     .share = (double)causes[i].ns / (double)t->account.wall_ns,
                                     .color = causes[i].layered ? (int)causes[i].layer % 6 : -1};
   icicle_put(out, cells, n, "Owner, layer and cause of every part of the window", "the window");
@@ -117,7 +117,7 @@ static void put_account(struct buffer *out, const struct attribution_view *view,
                       "<table><tr><th>where the time went</th><th class=n>share</th><th class=n>ms%s</th><th>layer</th><th>owner</th></tr>",
                       unit > 1 ? " per step" : "");
   for (size_t i = 0; i < n; i++) {
-    html_text(out, "<tr><td>", attribution_words(a, causes[i].state, words, sizeof words), "");
+    html_text(out, "<tr><td>", attribution_words(a->device < 0, causes[i].state, words, sizeof words), "");
     (void)buffer_printf(out, "</td><td class=n>%.2f %%</td><td class=n>%.3f</td>", 100 * share * (double)causes[i].ns,
                         (double)causes[i].ns / 1e6 / unit);
     html_text(out, "<td class=dim>", attribution_layer(&causes[i]), "</td>");
@@ -237,7 +237,7 @@ static void put_change(struct buffer *out, const struct attribution_view *view) 
     double change = x->state_ns[1][i] - x->state_ns[0][i];
     if (fabs(change) < 1000) continue;
     char words[160];
-    html_text(out, "<tr><td>", attribution_words(a, (enum account_state)i, words, sizeof words), "</td>");
+    html_text(out, "<tr><td>", attribution_words(a->device < 0, (enum account_state)i, words, sizeof words), "</td>");
     (void)buffer_printf(out, "<td class=n>%.3f</td><td class=n>%.3f</td><td class=n>%+.3f</td>", x->state_ns[0][i] / 1e6,
                         x->state_ns[1][i] / 1e6, change / 1e6);
     html_text(out, "<td class=dim>", attribution_state_layer(a, (enum account_state)i), "</td>");

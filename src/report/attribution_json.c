@@ -353,8 +353,7 @@ bool attribution_json(const struct attribution_view *view, struct buffer *ret) {
   struct json_writer json;
   const struct attribution *a = view->attribution;
   char digest[DIGEST_HEX];
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "kernel_rules", work_rules_digest(digest));
   json_put_int(&json, "kernel_rules_version", WORK_RULES_VERSION);
   json_key(&json, "traces");
@@ -365,10 +364,10 @@ bool attribution_json(const struct attribution_view *view, struct buffer *ret) {
     const struct collectives *c = &a->collectives;
     json_key(&json, "collectives");
     json_open_object(&json);
-    json_put_int(&json, "matched", c->n_matched);
-    json_put_int(&json, "unmatched", c->n_unmatched);
-    json_put_int(&json, "transfer_ns", c->transfer_ns);
-    json_put_int(&json, "greatest_skew_ns", c->skew_greatest_ns);
+    json_put_int(&json, "matched", c->all.n_matched);
+    json_put_int(&json, "unmatched", c->all.n_unmatched);
+    json_put_int(&json, "transfer_ns", c->all.transfer_ns);
+    json_put_int(&json, "greatest_skew_ns", c->all.skew_greatest_ns);
     json_key(&json, "ranks");
     json_open_array(&json);
     for (size_t i = 0; i < c->n_ranks; i++) {
@@ -384,8 +383,7 @@ bool attribution_json(const struct attribution_view *view, struct buffer *ret) {
     json_close(&json);
   }
   if (view->change != NULL) put_change(&json, view);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 /* --- the account as a trace --- */
@@ -432,8 +430,7 @@ bool attribution_chrome(const struct attributed_trace *trace, const struct accou
   struct account_options told = *options;
   told.each = take_stretch;
   told.context = &slices;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_key(&json, "traceEvents");
   json_open_array(&json);
   for (int l = 0; l <= LAYER_COUNT; l++) {
@@ -452,6 +449,5 @@ bool attribution_chrome(const struct attributed_trace *trace, const struct accou
   put_slice(&slices);
   account_release(&account);
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }

@@ -19,12 +19,18 @@ bool attribution_html(const struct attribution_view *view, struct buffer *ret);
 /* One slice for every stretch of the account, by layer: opens in Perfetto or chrome://tracing. */
 bool attribution_chrome(const struct attributed_trace *trace, const struct account_options *options, struct buffer *ret);
 
+/* How a terminal begins such text; empty where there are no colours. */
+struct colours {
+  const char *strong, *dim, *bad, *plain;
+};
+struct colours colours_of(bool color);
+
 const char *attribution_layer_owner(const struct attribution_view *view, enum layer layer);
 /* Owner of a part of the window: a team, or who else. Never NULL. */
 const char *attribution_owner(const struct attribution_view *view, const struct attribution_cause *cause);
 const char *attribution_layer(const struct attribution_cause *cause); /* "-" where it is no layer's */
 /* "computing: attention", "idle while the host runs Python outside operators". */
-const char *attribution_words(const struct account *account, enum account_state state, char *text, size_t size);
+const char *attribution_words(bool on_host, enum account_state state, char *text, size_t size);
 /* Of a state in the change of two arms: Python belongs to several layers, which stand in a list of their own. */
 const char *attribution_state_layer(const struct account *account, enum account_state state);
 const char *attribution_state_owner(const struct attribution_view *view, const struct account *account, enum account_state state);

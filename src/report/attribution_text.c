@@ -8,10 +8,6 @@
 
 enum { BAR = 24, WORDS = 160 };
 
-struct colours {
-  const char *strong, *dim, *bad, *plain;
-};
-
 const char *attribution_layer_owner(const struct attribution_view *view, enum layer layer) {
   return view->contract != NULL ? contract_owner(view->contract, layer) : layer_default_owner(layer);
 }
@@ -41,8 +37,7 @@ const char *attribution_state_owner(const struct attribution_view *view, const s
   return state == STATE_PYTHON ? "by layer, below" : attribution_owner(view, &cause);
 }
 
-const char *attribution_words(const struct account *account, enum account_state state, char *text, size_t size) {
-  bool on_host = account->device < 0;
+const char *attribution_words(bool on_host, enum account_state state, char *text, size_t size) {
   const char *before = state >= STATE_COMMUNICATION ? "" : on_host ? "operators: " : "computing: ";
   (void)snprintf(text, size, "%s%s", before, account_state_words(state, on_host));
   return text;
@@ -149,8 +144,8 @@ static void put_account(struct buffer *out, const struct colours *c, const struc
     bool open = !x->layered && x->state != STATE_PROFILER;
     (void)buffer_printf(out, "%6.2f %% %11s  %s%-62s%s %s%-12s%s %s\n", 100 * (double)x->ns / (double)a->wall_ns,
                         milliseconds(time, sizeof time, (double)x->ns / unit(a)), open ? c->bad : "",
-                        attribution_words(a, x->state, words, sizeof words), open ? c->plain : "", c->dim, attribution_layer(x), c->plain,
-                        attribution_owner(view, x));
+                        attribution_words(a->device < 0, x->state, words, sizeof words), open ? c->plain : "", c->dim, attribution_layer(x),
+                        c->plain, attribution_owner(view, x));
   }
   (void)buffer_printf(out, "%6.2f %% %11s  %sthe window, to the nanosecond%s\n", 100.0,
                       milliseconds(time, sizeof time, (double)a->wall_ns / unit(a)), c->dim, c->plain);
@@ -440,11 +435,12 @@ static void put_samples(struct buffer *out, const struct colours *c, const struc
 
 static void put_ranks(struct buffer *out, const struct colours *c, const struct attribution *a) {
   const struct collectives *x = &a->collectives;
-  (void)buffer_printf(out,
-                      "\n%scollectives over %zu ranks%s: %lld matched, %lld not; transfer %.3f ms; starts apart by %.1f us on average, "
-                      "%.1f us at most (if the clocks agree)\n",
-                      c->strong, x->n_ranks, c->plain, (long long)x->n_matched, (long long)x->n_unmatched, (double)x->transfer_ns / 1e6,
-                      x->n_matched > 0 ? (double)x->skew_sum_ns / 1e3 / (double)x->n_matched : 0, (double)x->skew_greatest_ns / 1e3);
+  (void)buffer_printf(
+      out,
+      "\n%scollectives over %zu ranks%s: %lld matched, %lld not; transfer %.3f ms; starts apart by %.1f us on average, "
+      "%.1f us at most (if the clocks agree)\n",
+      c->strong, x->n_ranks, c->plain, (long long)x->all.n_matched, (long long)x->all.n_unmatched, (double)x->all.transfer_ns / 1e6,
+      x->all.n_matched > 0 ? (double)x->all.skew_sum_ns / 1e3 / (double)x->all.n_matched : 0, (double)x->all.skew_greatest_ns / 1e3);
   (void)buffer_printf(out, "%s   rank  collectives      busy ms   waiting ms   came last%s\n", c->dim, c->plain);
   for (size_t i = 0; i < x->n_ranks; i++)
     (void)buffer_printf(out, "%7lld %12lld %12.3f %12.3f %11lld\n", (long long)x->ranks[i].rank, (long long)x->ranks[i].n,
@@ -495,7 +491,7 @@ static void put_change(struct buffer *out, const struct colours *c, const struct
     char words[WORDS];
     (void)buffer_printf(out, "%8.3f ms %9.3f ms %+9.3f ms  %-62s %-12s %s\n", x->state_ns[0][best] / 1e6, x->state_ns[1][best] / 1e6,
                         (x->state_ns[1][best] - x->state_ns[0][best]) / 1e6,
-                        attribution_words(a, (enum account_state)best, words, sizeof words),
+                        attribution_words(a->device < 0, (enum account_state)best, words, sizeof words),
                         attribution_state_layer(a, (enum account_state)best), attribution_state_owner(view, a, (enum account_state)best));
   }
   put_layer_changes(out, c, view);
@@ -521,11 +517,14 @@ static void put_change(struct buffer *out, const struct colours *c, const struct
   (void)buffer_text(out, "\n");
 }
 
+struct colours colours_of(bool color) {
+  return color ? (struct colours){text_colors[TEXT_STRONG], text_colors[TEXT_DIM], text_colors[TEXT_BAD], text_colors[TEXT_PLAIN]}
+               : (struct colours){"", "", "", ""};
+}
+
 bool attribution_text(const struct attribution_view *view, bool color, struct buffer *out) {
   out->shown = true;
-  struct colours c = color
-                         ? (struct colours){text_colors[TEXT_STRONG], text_colors[TEXT_DIM], text_colors[TEXT_BAD], text_colors[TEXT_PLAIN]}
-                         : (struct colours){"", "", "", ""};
+  const struct colours c = colours_of(color);
   const struct attribution *a = view->attribution;
   if (view->change != NULL) put_change(out, &c, view);
   for (size_t i = 0; i < a->n_traces; i++) {

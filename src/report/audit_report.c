@@ -27,8 +27,7 @@ bool text_audit(const struct audit *a, bool color, struct buffer *out) {
 
 bool json_audit(const struct audit *a, struct buffer *out) {
   struct json_writer json;
-  json_begin(&json, out);
-  json_open_object(&json);
+  json_begin_object(&json, out);
   json_put_text(&json, "subject", a->subject);
   json_put_bool(&json, "holds", a->n_failed == 0);
   json_put_int(&json, "passed", (int64_t)a->n_passed);
@@ -44,8 +43,7 @@ bool json_audit(const struct audit *a, struct buffer *out) {
     json_close(&json);
   }
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(out, "\n");
+  return json_end_line(&json);
 }
 
 bool html_audit(const struct audit *a, const char *when, struct buffer *out) {

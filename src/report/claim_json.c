@@ -31,6 +31,5 @@ bool json_claims(const struct claim *claims, size_t n, const struct standing *st
   json_begin(&json, ret);
   json_open_array(&json);
   for (size_t i = 0; i < n; i++) put_claim(&claims[i], standing, &json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }

@@ -52,6 +52,20 @@ static void put_others(const struct confirmation_view *v, struct buffer *out) {
   }
 }
 
+/* What the same blocks and the same reckoning find where nothing was done. */
+static void put_control(const struct confirmation_view *v, struct buffer *out) {
+  const struct slope *control = &v->all->control;
+  if (!control->bounded) return;
+  (void)buffer_printf(out, "  Control: undisturbed blocks differ in %s from one another by ",
+                      v->confirmation->response == RESPONSE_THROUGHPUT ? "throughput" : "end-to-end latency");
+  put_percent(out, control->estimate, control->low, control->high);
+  (void)buffer_text(out,
+                    v->confirmation->control_moved
+                        ? ".\n  That alone is as much as the threshold: something else changed in step with the blocks, and nothing is "
+                          "decided.\n"
+                        : ", although nothing was done in any.\n");
+}
+
 bool confirmation_text(const struct confirmation_view *v, bool color, struct buffer *out) {
   out->shown = true;
   const char *strong = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
@@ -76,6 +90,7 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
       (void)buffer_text(out, "  That is far more than all of the time: likely it waits in a loop, for somebody who waits for it. "
                              "Its time is no cost of its own.\n");
   }
+  put_control(v, out);
   if (v->all->too_few)
     (void)buffer_printf(
         out, "  A block holds %.2g answers: too few to decide by. Slower blocks come with a run that knows how long an answer takes.\n",
@@ -95,6 +110,7 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
   else if (c->absent) (void)buffer_text(out, "next: diagnose or run it again: what the finding was about is gone\n");
   else if (c->of == NULL && !c->ambiguous)
     (void)buffer_text(out, "next: diagnose or run it again: what the finding is about may be gone\n");
+  else if (c->control_moved) (void)buffer_text(out, "next: the same when nothing else changes on this machine, or with --for 10min\n");
   else if (c->impossible) (void)buffer_text(out, "next: look at what it waits for: `lynxbench attribute`, or `lynxbench perturb`\n");
   else if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
   else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);
@@ -119,6 +135,10 @@ void confirmation_json(const struct confirmation_view *v, struct json_writer *js
   json_put_bool(json, "by_smaller_level", c->by_smaller);
   json_put_bool(json, "more_than_all_of_the_time", c->impossible);
   json_put_bool(json, "absent", c->absent);
+  json_put_double(json, "control", v->all->control.bounded ? v->all->control.estimate : NAN);
+  json_put_double(json, "control_low", v->all->control.bounded ? v->all->control.low : NAN);
+  json_put_double(json, "control_high", v->all->control.bounded ? v->all->control.high : NAN);
+  json_put_bool(json, "control_moved", c->control_moved);
   json_put_text(json, "of_its_process", c->of_process ? "confirmed" : NULL);
   if (v->plan->instead != NULL) json_put_text(json, "instead", v->plan->instead);
 }

@@ -8,8 +8,7 @@ bool json_problems(const struct contract *contract, const struct problem_list *p
   char digest[DIGEST_HEX];
   bool valid = problems->n_errors == 0;
   if (valid) contract_digest(contract, digest);
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "digest", valid ? digest : NULL);
   json_put_text(&json, "grade", valid ? grade_text(contract_grade(problems)) : NULL);
   json_key(&json, "problems");
@@ -25,6 +24,5 @@ bool json_problems(const struct contract *contract, const struct problem_list *p
     json_close(&json);
   }
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }

@@ -187,8 +187,7 @@ bool files_json(const struct files_compared *c, const struct files_side *before,
                 const struct difference_list *environments, struct buffer *ret) {
   struct json_writer json;
   const struct difference *d = gravest(environments);
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "verdict", files_verdict_text(c->verdict));
   if (c->named != NULL) json_put_text(&json, "figure", c->named->name);
   json_put_double(&json, "margin", c->margin);
@@ -207,6 +206,5 @@ bool files_json(const struct files_compared *c, const struct files_side *before,
   json_side(&json, "after", after);
   if (environments != NULL) json_put_int(&json, "environment_differences", (int64_t)environments->n_identity);
   if (d != NULL) json_put_text(&json, "swap_back_first", d->key);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }

@@ -195,8 +195,7 @@ static void json_part(const struct gate_part *p, struct json_writer *json) {
 
 bool gate_json(const struct gate_report *r, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "verdict", gate_verdict_text(gate_verdict_of(r)));
   json_put_text(&json, "contract", r->contract);
   json_put_text(&json, "fresh", r->fresh);
@@ -206,8 +205,7 @@ bool gate_json(const struct gate_report *r, struct buffer *ret) {
   json_open_array(&json);
   for (size_t i = 0; i < r->n_parts; i++) json_part(&r->parts[i], &json);
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 /* --- JUnit --- */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "history/drift.h"
 #include "report/percent.h"
 #include "report/timetable_report.h"
@@ -174,20 +175,11 @@ void history_put_drift(const struct history_report *r, size_t event, const char 
   if (drift.in_part) (void)buffer_text(out, ", too little for all of it");
 }
 
-/* A word of a command line, as a shell takes it. */
-void history_put_word(const char *text, struct buffer *out) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-";
-  bool quoted = text[0] == 0 || text[strspn(text, plain)] != 0;
-  (void)buffer_text(out, quoted ? "'" : "");
-  for (const char *p = text; *p != 0; p++) (void)buffer_printf(out, *p == '\'' ? "'\\''" : "%c", *p);
-  (void)buffer_text(out, quoted ? "'" : "");
-}
-
 /* A bundle of a ledger is fetched first. */
 static void put_fetch(const struct history_origin *from, const char *to, struct buffer *out) {
   if (from->ledger[0] == 0) return;
   (void)buffer_text(out, "lynxbench log get ");
-  history_put_word(from->ledger, out);
+  (void)buffer_text(out, shell_word(from->ledger));
   (void)buffer_printf(out, " %s --out %s; ", from->root, to);
 }
 
@@ -195,9 +187,9 @@ void history_put_command(const char *command, const struct history_origin *a, co
   put_fetch(a, "A.lynx", out);
   put_fetch(b, "B.lynx", out);
   (void)buffer_printf(out, "lynxbench %s ", command);
-  history_put_word(a->ledger[0] != 0 ? "A.lynx" : a->label, out);
+  (void)buffer_text(out, a->ledger[0] != 0 ? "A.lynx" : shell_word(a->label));
   (void)buffer_text(out, " ");
-  history_put_word(b->ledger[0] != 0 ? "B.lynx" : b->label, out);
+  (void)buffer_text(out, b->ledger[0] != 0 ? "B.lynx" : shell_word(b->label));
 }
 
 void history_put_next(const struct history_report *r, size_t event, struct buffer *out) {
@@ -467,8 +459,7 @@ static void json_series(const struct history_report *r, const struct history_ser
 
 bool history_json(const struct history_report *r, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_double(&json, "false_alarms", r->plan->false_alarms);
   json_put_int(&json, "seed", (int64_t)r->plan->seed);
   if (r->plan->independent) json_put_bool(&json, "independent", true);
@@ -492,8 +483,7 @@ bool history_json(const struct history_report *r, struct buffer *ret) {
     json_close(&json);
   }
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 /* --- values --- */

@@ -44,8 +44,6 @@ void history_put_coincidence(const struct history_report *report, size_t event, 
 void history_put_drift(const struct history_report *report, size_t event, const char *before, bool unknown, struct buffer *out);
 /* "lynxbench diff A B", as a shell takes it; what lies in a ledger is fetched first. */
 void history_put_command(const char *command, const struct history_origin *a, const struct history_origin *b, struct buffer *out);
-/* As a shell takes it: in quotes where it needs them. */
-void history_put_word(const char *word, struct buffer *out);
 /* The facts of identity that changed, one line for each. */
 void history_put_facts(const struct coincidence *coincidence, const char *indent, struct buffer *out);
 /* Members of an object that is open: what changed with it, its rung, every fact, conditions. */

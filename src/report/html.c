@@ -662,11 +662,14 @@ static void put_excluded(struct buffer *out, const struct result *r) {
                         "<tr><td>%s</td><td>tail</td><td class='n'>%lld</td><td>kept the load up while counted requests finished</td></tr>",
                         p->name, (long long)p->n_tail);
     for (int k = 1; k < OUTCOME_COUNT; k++)
-      if (p->outcomes[k] > 0)
+      if (p->outcomes[k] > 0) {
         (void)buffer_printf(out,
                             "<tr><td>%s</td><td class='bad'>%s</td><td class='n'>%lld</td><td><b>not</b> excluded: counts as a miss, with "
-                            "infinite latency (unfinished: its age)</td></tr>",
+                            "infinite latency (unfinished: its age)",
                             p->name, outcome_text((enum outcome)k), (long long)p->outcomes[k]);
+        if (p->reasons[k] != NULL) html_text(out, "; the first: <q>", p->reasons[k], "</q>");
+        (void)buffer_text(out, "</td></tr>");
+      }
     for (unsigned k = 0; k < ANSWER_FLAG_COUNT; k++)
       if (p->flags[k] > 0)
         (void)buffer_printf(out, "<tr><td>%s</td><td>%s</td><td class='n'>%lld</td><td>counted, and noted</td></tr>", p->name,

@@ -7,14 +7,16 @@
 #include "base/number.h"
 #include "report/html_page.h"
 
-enum { JSON_LIMIT = 16 << 20, CELL_MAX = 60 };
+enum { JSON_LIMIT = 16 << 20, CELL_MAX = 120 };
 
 static const char *figure_text(const json_t *figure, const char *key, char *text, size_t size) {
   const char *unit = json_get_text(figure, "unit", "");
   double value = json_get_double(figure, key, NAN), ns = strcmp(unit, "ns") == 0 ? value : strcmp(unit, "ms") == 0 ? 1e6 * value : NAN;
   if (isnan(value)) return "";
   if (isfinite(ns)) return number_duration_text(text, size, ns);
-  (void)number_text(text, size, number_round(value, 6));
+  bool whole = strcmp(unit, "1") == 0 && value >= 0 && value < 1e15 && !(floor(value) < value); /* a count is exact */
+  if (whole) (void)snprintf(text, size, "%.0f", value);
+  else (void)number_text(text, size, number_round(value, 6));
   if (strcmp(unit, "1/s") == 0) (void)snprintf(text + strlen(text), size - strlen(text), " /s");
   return text;
 }

@@ -118,8 +118,7 @@ bool inventory_cyclonedx(const struct fact_list *facts, const char *fingerprint,
   /* A UUID of version 8 (RFC 9562) from the fingerprint: the same executor has the same document number. */
   (void)snprintf(serial, sizeof serial, "urn:uuid:%.8s-%.4s-8%.3s-8%.3s-%.12s", fingerprint, fingerprint + 8, fingerprint + 12,
                  fingerprint + 15, fingerprint + 18);
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "bomFormat", "CycloneDX");
   json_put_text(&json, "specVersion", "1.6");
   json_put_text(&json, "serialNumber", serial);
@@ -148,8 +147,7 @@ bool inventory_cyclonedx(const struct fact_list *facts, const char *fingerprint,
     if (strncmp(f->key, "python.package.", 15) == 0) put_package(&json, f);
   }
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 /* --- MLPerf --- */
@@ -221,8 +219,7 @@ bool inventory_mlperf(const struct fact_list *facts, struct buffer *ret) {
   struct json_writer json;
   struct buffer missing;
   buffer_init(&missing, 65536);
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   for (size_t i = 0; i < LYNX_COUNT(mlperf_fields); i++) {
     const char *field = mlperf_fields[i].field;
     const struct fact *fact = mlperf_fields[i].key != NULL ? fact_find(facts, mlperf_fields[i].key) : NULL;

@@ -47,8 +47,7 @@ bool live_change_text(const struct live_change *c, bool color, struct buffer *re
 
 bool live_change_json(const struct live_change *c, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_bool(&json, "abstained", c->abstained);
   json_put_text(&json, "why", c->why);
   json_put_text(&json, "sentence", c->sentence);
@@ -82,6 +81,5 @@ bool live_change_json(const struct live_change *c, struct buffer *ret) {
     json_close(&json);
   }
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }

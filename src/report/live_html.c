@@ -53,7 +53,7 @@ static void put_curve(struct page *p) {
                           .width = 520,
                           .height = 300,
                           .x = {.scale = SVG_LOG, .unit = SVG_NUMBER, .label = "requests in flight", .doubles = true},
-                          .y = {.scale = SVG_LINEAR, .unit = SVG_NUMBER, .label = result_throughput_unit(q)}};
+                          .y = {.scale = SVG_LINEAR, .unit = SVG_NUMBER, .label = result_climb_unit(q)}};
   svg_fit(&plot.x, x, n);
   svg_fit(&plot.y, y, n);
   plot.y.least = 0;
@@ -292,14 +292,7 @@ static void put_strip(struct page *p) {
   if (isfinite(live->around.sampling_cost))
     html_text(p->out, "<span>sampling used ", arena_printf(&p->arena, "%.2g %% of the processors", 100 * live->around.sampling_cost),
               "</span>");
-  if (isfinite(live->profiling_cost.estimate))
-    html_text(p->out, "<span>profilers cost ",
-              arena_printf(&p->arena, "%.2g %%%s of the throughput while they ran, and count into no figure",
-                           100 * live->profiling_cost.estimate,
-                           live->profiling_cost.bounded
-                               ? arena_printf(&p->arena, " [%.2g, %.2g]", 100 * live->profiling_cost.low, 100 * live->profiling_cost.high)
-                               : ""),
-              "</span>");
+  if (isfinite(live->profiling_cost.estimate)) html_text(p->out, "<span>", live_profiling_text(live, &p->arena), "</span>");
   (void)buffer_text(p->out, "</div>");
 }
 
@@ -387,6 +380,7 @@ bool live_html(const struct live *live, const char *bundle, struct buffer *ret) 
   html_text(ret, " · ", bundle, "</p>");
   (void)buffer_text(ret, "<div class='next'><b>Next</b> · ");
   if (live->n_findings > 0) {
+    if (live->findings[0].named[0] != 0) html_text(ret, "<span class=mono>", live->findings[0].named, "</span>: ");
     (void)html_escape(ret, live->findings[0].next);
     html_text(ret, ". <span class='dim'>To be sure first: ", live->findings[0].confirm, ".</span>");
   } else html_text(ret, "no remediable cause was found: <span class='mono'>lynxbench show ", bundle, "</span>");

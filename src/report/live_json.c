@@ -293,11 +293,11 @@ bool live_json(const struct live *live, struct buffer *ret) {
                                             [LIVE_GPUS] = "gpus",
                                             [LIVE_LOAD] = "load",
                                             [LIVE_PACE] = "pace",
+                                            [LIVE_WORKERS] = "workers",
                                             [LIVE_MET] = "load_met"};
   const struct result_precision *p = live->precision;
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "precision", p->name);
   json_put_text(&json, "bundle_root", live->result->seal.root);
   json_key(&json, "bottleneck");
@@ -326,6 +326,5 @@ bool live_json(const struct live *live, struct buffer *ret) {
   for (size_t i = 0; i < live->n_findings; i++) put_finding(&json, live, &live->findings[i]);
   json_close(&json);
   json_put_texts(&json, "not_seen", live->unseen, live->n_unseen);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attribute/live_verdict.h"
+#include "base/shell.h"
 #include "report/live_report.h"
 #include "report/text.h"
 #include "result/conditions.h"
@@ -62,10 +63,24 @@ static void put_interval(const struct page *p, const struct interval *i, const c
   if (i->bounded) (void)buffer_printf(p->out, " [%.4g, %.4g]", i->low, i->high);
 }
 
+static void put_climb(struct page *p) {
+  const struct result_precision *q = p->live->precision;
+  if (q->n_steps == 0) return;
+  put_label(p, "climb");
+  for (size_t i = 0; i < q->n_steps; i++)
+    (void)buffer_printf(p->out, "%s%lld: %.4g", i > 0 ? " · " : "", (long long)q->steps[i].concurrency, q->steps[i].throughput);
+  (void)buffer_printf(p->out, " %s by requests in flight\n", result_climb_unit(q));
+}
+
 static void put_figures(struct page *p) {
   const struct result_precision *q = p->live->precision;
   const struct result_latency *first = &q->latency[METRIC_TIME_TO_FIRST_TOKEN], *each = &q->latency[METRIC_TIME_PER_OUTPUT_TOKEN];
   put_label(p, q->knee > 0 ? "knee" : "load");
+  if (q->n_counted == 0) {
+    (void)buffer_text(p->out, "no request was counted: an answer takes longer than the warm-up and a window: give --for more\n");
+    put_climb(p);
+    return;
+  }
   if (isfinite(p->live->in_flight)) (void)buffer_printf(p->out, "%.3g in flight: ", p->live->in_flight);
   put_interval(p, &q->request_rate, "requests/s");
   if (q->has_tokens) {
@@ -79,11 +94,7 @@ static void put_figures(struct page *p) {
                         duration(p, first->at[3].quantile.estimate));
   if (each->n > 0) (void)buffer_printf(p->out, "TPOT p50 %s; ", duration(p, each->at[0].quantile.estimate));
   (void)buffer_printf(p->out, "a request %s (mean)\n", duration(p, p->live->life_ns));
-  if (q->n_steps == 0) return;
-  put_label(p, "climb");
-  for (size_t i = 0; i < q->n_steps; i++)
-    (void)buffer_printf(p->out, "%s%lld: %.4g", i > 0 ? " · " : "", (long long)q->steps[i].concurrency, q->steps[i].throughput);
-  (void)buffer_printf(p->out, " %s by requests in flight\n", result_throughput_unit(q));
+  put_climb(p);
 }
 
 static void put_life(struct page *p) {
@@ -220,11 +231,11 @@ static void put_findings(struct page *p) {
                              f->bounded ? arena_printf(arena, "; at most %.0f %% to gain", 100 * f->bound) : ""));
     if (f->experiment[0] != 0) put_wrapped(p, "", 2, arena_printf(arena, "  by experiment: %s", f->experiment));
     bool more = f->confirm_by != NULL && f->confirm_by[0] != 0;
+    const char *command = arena_printf(arena, "lynxbench confirm %s %s%s", shell_word(p->bundle), f->id, more ? f->confirm_by : "");
     put_wrapped(p, "", 2,
-                f->perturber != NULL
-                    ? arena_printf(arena, "  to confirm: lynxbench confirm %s %s%s (%s%s)", p->bundle, f->id, more ? f->confirm_by : "",
-                                   more ? "its executor.start starts the server; " : "", f->confirm)
-                    : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));
+                f->perturber != NULL ? arena_printf(arena, "  to confirm: %s (%s%s)", text_kept(arena, command),
+                                                    more ? "its executor.start starts the server; " : "", f->confirm)
+                                     : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));
   }
 }
 
@@ -235,13 +246,17 @@ static void put_unseen(struct page *p) {
   const char *cost = isfinite(live->around.sampling_cost)
                          ? arena_printf(arena, "sampling used %.2g %% of the processors", 100 * live->around.sampling_cost)
                          : "sampling: not measured";
-  if (isfinite(live->profiling_cost.estimate))
-    cost = arena_printf(arena, "%s; profilers cost %.2g %%%s of the throughput while they ran; they count into no figure", cost,
-                        100 * live->profiling_cost.estimate,
-                        live->profiling_cost.bounded
-                            ? arena_printf(arena, " [%.2g, %.2g]", 100 * live->profiling_cost.low, 100 * live->profiling_cost.high)
-                            : "");
+  if (isfinite(live->profiling_cost.estimate)) cost = arena_printf(arena, "%s; %s", cost, live_profiling_text(live, arena));
   put_wrapped(p, "cost", 0, cost);
+}
+
+/* What is named there is what the advice is about. */
+static void put_next(struct page *p) {
+  const struct finding *first = p->live->n_findings > 0 ? &p->live->findings[0] : NULL;
+  if (first != NULL && first->named[0] != 0) (void)buffer_printf(p->out, "next: %s: %s\n\n", first->named, first->next);
+  else if (first != NULL) (void)buffer_printf(p->out, "next: %s\n\n", first->next);
+  else if (p->live->at.n_lanes == 0) (void)buffer_printf(p->out, "next: %s\n\n", live_unseen(p->live, &p->arena));
+  else (void)buffer_printf(p->out, "next: lynxbench show %s\n\n", shell_word(p->bundle));
 }
 
 bool live_text(const struct live *live, const char *bundle, bool color, struct buffer *ret) {
@@ -250,10 +265,7 @@ bool live_text(const struct live *live, const char *bundle, bool color, struct b
   size_t title = strlen(live->bottleneck_title);
   (void)buffer_printf(ret, "%s%.*s%s (%s).\n", strong(&p, true), (int)(title > 0 ? title - 1 : 0), live->bottleneck_title,
                       strong(&p, false), live_bound_text(live->bound));
-  (void)buffer_printf(ret, "next: %s\n\n",
-                      live->n_findings > 0    ? live->findings[0].next
-                      : live->at.n_lanes == 0 ? live_unseen(live, &p.arena)
-                                              : arena_printf(&p.arena, "lynxbench show %s", bundle));
+  put_next(&p);
   put_wrapped(&p, "bottleneck", 0, live->bottleneck_text);
   put_wrapped(&p, "", 0, arena_printf(&p.arena, "%s: %s", live_bound_text(live->bound), live->bound_why));
   put_what(&p);

@@ -23,7 +23,7 @@ static void put_verdict(const struct precision_report *r, bool color, struct buf
     (void)buffer_printf(out, "Not decided: on %s it may lose %.3g points, and no more than %.3g may be lost.", worst->name,
                         -100 * worst->difference.low, margin);
   (void)buffer_printf(out, "%s\n", color ? text_colors[TEXT_PLAIN] : "");
-  if (j->decision == PRECISION_GO) (void)buffer_text(out, "next: the same load under both: lynxbench compare\n");
+  if (j->decision == PRECISION_GO) (void)buffer_text(out, "next: the same load under both: lynxbench compare BEFORE.yaml AFTER.yaml\n");
   else if (j->decision == PRECISION_NO_GO) (void)buffer_text(out, "next: another precision, or the old one for the layers that lose\n");
   else if (worst->needed > worst->counts.n)
     (void)buffer_printf(out, "next: about %zu more questions of %s\n", worst->needed - worst->counts.n, worst->name);

@@ -51,7 +51,9 @@ static void put_header(struct buffer *out, const struct style *s, struct result 
   (void)buffer_printf(out, "%s%s%s", s->strong, r->contract.name, s->plain);
   if (contract_states(&r->contract, "question")) (void)buffer_printf(out, ": %s", r->contract.question);
   (void)buffer_printf(out, "\n%scontract%s %.16s, grade %s", s->dim, s->plain, r->contract_digest, grade_text(r->grade));
-  if (r->seal.end == BUNDLE_COMPLETE) (void)buffer_printf(out, "   %sbundle%s %.16s, complete", s->dim, s->plain, r->seal.root);
+  bool all = strcmp(r->seal.why, BUNDLE_ALL_RAN) == 0 || r->seal.why[0] == 0;
+  if (r->seal.end == BUNDLE_COMPLETE)
+    (void)buffer_printf(out, "   %sbundle%s %.16s, complete%s%s", s->dim, s->plain, r->seal.root, all ? "" : ": ", all ? "" : r->seal.why);
   else (void)buffer_printf(out, "   %sbundle INCOMPLETE (%s): %s%s", s->bad, bundle_end_text(r->seal.end), r->seal.why, s->plain);
   (void)buffer_printf(out, "   %sanalysis%s %d\n", s->dim, s->plain, ANALYSIS_VERSION);
   if (r->load_hosts[0] != 0) (void)buffer_printf(out, "%sload from%s %s\n", s->dim, s->plain, r->load_hosts);
@@ -89,6 +91,26 @@ static void put_cost(struct buffer *out, const struct result *r, const struct re
     (void)buffer_printf(out, "  %-22s %12.4g J per %s, at %.6g W by the contract\n", "energy", energy.estimate, unit, cost->power_watts);
 }
 
+const char *text_kept(struct arena *arena, const char *command) {
+  char *kept = arena_copy(arena, command);
+  for (char *p = kept; *p != 0; p++)
+    if (*p == ' ') *p = TEXT_KEPT_BLANK;
+  return kept;
+}
+
+/* Printed, not appended: whoever wrote the word, nothing of it steers the terminal. */
+static void put_word(struct buffer *out, const char *word, size_t n) {
+  static const char kept[] = {TEXT_KEPT_BLANK, 0};
+  for (size_t i = 0; i < n;) {
+    size_t part = strcspn(word + i, kept);
+    if (part > n - i) part = n - i;
+    (void)buffer_printf(out, "%.*s", (int)part, word + i);
+    i += part;
+    if (i < n) (void)buffer_text(out, " ");
+    i++;
+  }
+}
+
 void text_wrap(struct buffer *out, int column, int indent, int width, const char *text) {
   int blanks = 0; /* before the next word, where it stays on the line */
   for (const char *word = text; *word != 0;) {
@@ -99,7 +121,7 @@ void text_wrap(struct buffer *out, int column, int indent, int width, const char
       blanks = 0;
     }
     (void)buffer_printf(out, "%*s", blanks, "");
-    (void)buffer_printf(out, "%.*s", (int)n, word);
+    put_word(out, word, n);
     column += blanks + (int)n;
     word += n;
     for (blanks = 0; *word == ' '; word++) blanks++;
@@ -196,10 +218,13 @@ static void put_failures(struct buffer *out, const struct style *s, const struct
       "requests", (long long)p->n_counted, p->n_failed > 0 ? s->bad : "", (long long)p->n_failed, 100 * p->failure_share,
       p->n_failed > 0 ? s->plain : "", (long long)p->n_warm_up, (long long)p->n_not_steady, (long long)p->n_tail);
   for (int i = 1; i < OUTCOME_COUNT; i++)
-    if (p->outcomes[i] > 0 && i == OUTCOME_HTTP_STATUS)
-      (void)buffer_printf(out, "    %s %-8lld %lld%s\n", outcome_text((enum outcome)i), (long long)p->http_status,
-                          (long long)p->outcomes[i], p->http_statuses > 1 ? ", with others" : "");
-    else if (p->outcomes[i] > 0) (void)buffer_printf(out, "    %-20s %lld\n", outcome_text((enum outcome)i), (long long)p->outcomes[i]);
+    if (p->outcomes[i] > 0) {
+      bool status = i == OUTCOME_HTTP_STATUS, told = p->reasons[i] != NULL;
+      if (status) (void)buffer_printf(out, "    %s %-8lld", outcome_text((enum outcome)i), (long long)p->http_status);
+      else (void)buffer_printf(out, "    %-20s", outcome_text((enum outcome)i));
+      (void)buffer_printf(out, " %lld%s%s%s%s\n", (long long)p->outcomes[i], status && p->http_statuses > 1 ? ", with others" : "",
+                          told ? "; the first: '" : "", told ? p->reasons[i] : "", told ? "'" : "");
+    }
   for (unsigned i = 0; i < ANSWER_FLAG_COUNT; i++)
     if (p->flags[i] > 0) (void)buffer_printf(out, "    %-20s %lld\n", answer_flag_text(i), (long long)p->flags[i]);
 }
@@ -242,8 +267,7 @@ static void put_climb(struct buffer *out, const struct style *s, const struct re
   char a[48], b[48];
   if (p->n_steps == 0) return;
   (void)buffer_printf(out, "  %-22s the knee is at %lld in flight, where the sessions are counted\n", "climb", (long long)p->knee);
-  (void)buffer_printf(out, "    %s%10s %12s %12s %12s%s\n", s->dim, "in flight", result_throughput_unit(p), "TTFT p99", "E2E p99",
-                      s->plain);
+  (void)buffer_printf(out, "    %s%10s %12s %12s %12s%s\n", s->dim, "in flight", result_climb_unit(p), "TTFT p99", "E2E p99", s->plain);
   for (size_t i = 0; i < p->n_steps; i++)
     (void)buffer_printf(out, "    %10lld %12.5g %12s %12s%s\n", (long long)p->steps[i].concurrency, p->steps[i].throughput,
                         text_latency(a, sizeof a, p->steps[i].point.time_to_first_token_p99),
@@ -485,8 +509,12 @@ static void put_figure(struct buffer *out, const struct style *s, const struct c
     return;
   }
   if (f->not_judged != NULL || unlike != NULL) {
-    (void)buffer_printf(out, "    A / B %.4f [%.4f, %.4f]: %snot judged: %s%s\n", f->ratio.ratio, f->ratio.low, f->ratio.high, s->dim,
-                        f->not_judged != NULL ? f->not_judged : "conditions differ", s->plain);
+    const char *why = f->not_judged != NULL ? f->not_judged : "conditions differ";
+    if (f->felt_text != NULL) /* the ratio is as at equal conditions, which does not hold for a figure that is not judged */
+      (void)buffer_printf(out, "    A / B %.4f as measured: %snot judged: %s%s\n", f->a / f->b, s->dim, why, s->plain);
+    else
+      (void)buffer_printf(out, "    A / B %.4f [%.4f, %.4f]: %snot judged: %s%s\n", f->ratio.ratio, f->ratio.low, f->ratio.high, s->dim,
+                          why, s->plain);
     return;
   }
   const char *tone = f->ratio.verdict == VERDICT_DIFFERENT_BEYOND ? s->bad : f->ratio.verdict == VERDICT_INCONCLUSIVE ? s->dim : s->good;
@@ -494,8 +522,14 @@ static void put_figure(struct buffer *out, const struct style *s, const struct c
                       verdict_text(f->ratio.verdict), s->plain);
   if (f->ratio.verdict == VERDICT_DIFFERENT_BEYOND || f->ratio.verdict == VERDICT_DIFFERENT_WITHIN)
     (void)buffer_printf(out, ", %s is %s", (f->ratio.ratio > 1) == f->more_is_better ? "A" : "B", "the better one");
+  bool is_coarse = f->known_to > 0 && log(f->ratio.high / f->ratio.low) / 2 < f->known_to * (1 + 1e-9);
   if (f->ratio.verdict == VERDICT_INCONCLUSIVE) {
-    if (f->felt_text != NULL) (void)buffer_text(out, "; measure both in turn, or beside the same neighbours");
+    if (is_coarse)
+      (void)buffer_printf(out,
+                          "; it is known to %.2g %% only, by whole requests in a window or the search's resolution: longer windows, "
+                          "or a finer search",
+                          100 * expm1(f->known_to));
+    else if (f->felt_text != NULL) (void)buffer_text(out, "; measure both in turn, or beside the same neighbours");
     else if (f->ratio.needed_per_side > (double)(f->n_a > f->n_b ? f->n_a : f->n_b) && f->ratio.needed_per_side < 1e6)
       (void)buffer_printf(out, "; about %.0f sessions a side would decide it at this variance", f->ratio.needed_per_side);
     else (void)buffer_text(out, "; the estimate lies on the margin: no number of sessions is sure to decide it");
@@ -532,6 +566,9 @@ bool text_comparison(struct result *a, struct result *b, const struct comparison
                       s.plain);
   put_sides(ret, &s, a, "A");
   put_sides(ret, &s, b, "B");
+  if (list->load != NULL)
+    (void)buffer_printf(ret, "%sinconclusive: the loads differ:%s %s; run both with the same `regime` and `workload`\n", s.bad, s.plain,
+                        list->load);
   if (list->unlike != NULL) (void)buffer_printf(ret, "%sinconclusive: conditions differ:%s %s\n", s.bad, s.plain, list->unlike);
   if (list->felt != NULL) (void)buffer_printf(ret, "conditions differ: %s\n", list->felt);
   const char *precision = "";

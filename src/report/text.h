@@ -20,6 +20,10 @@ bool text_comparison(struct result *a, struct result *b, const struct comparison
 /* contract: whose owners are named; NULL: the usual ones. with_state: differences of state and context too. */
 bool text_diff(const struct difference_list *differences, const struct contract *contract, bool with_state, bool color, struct buffer *ret);
 
+/* A blank that no line ends at: of a command, which is to be pasted. */
+#define TEXT_KEPT_BLANK '\x1f'
+/* With its blanks kept. */
+const char *text_kept(struct arena *arena, const char *command);
 /* Words from that column of a line on, in lines of at most `width` columns; further lines begin at `indent`, and nothing ends the last. */
 void text_wrap(struct buffer *out, int column, int indent, int width, const char *text);
 

@@ -55,7 +55,7 @@ static void put_perturbers(const struct upgrade_judgement *j, enum doubt_kind ki
   }
 }
 
-static const char *trial = "try one: run the contract of this bundle on it, then lynxbench compare";
+static const char *trial = "try one: run the contract of this bundle on it, then lynxbench compare OLD.lynx NEW.lynx";
 
 /* The speed alone can be judged. */
 static void put_without_capacity(const struct upgrade_report *r, struct buffer *out) {

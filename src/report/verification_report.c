@@ -132,11 +132,9 @@ void json_verification(const struct decision_report *r, const struct configurati
 bool json_verification_whole(const char *sealed_root, const char *again_root, const struct decision_report *report,
                              const struct configuration *configuration, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "bundle", sealed_root);
   if (again_root != NULL) json_put_text(&json, "verifying", again_root);
   json_verification(report, configuration, &json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }

@@ -43,6 +43,8 @@ void withhold_result(enum disclosure level, struct result *r) {
       struct result_session *s = &r->precisions[i].sessions[k];
       s->why = own_words(level, arena, s->why);
     }
+  for (size_t i = 0; i < r->n_precisions; i++)
+    for (int k = 0; k < OUTCOME_COUNT; k++) r->precisions[i].reasons[k] = NULL; /* a server's own words */
   withhold_values(arena, r->holes, r->n_holes);
   withhold_values(arena, r->departures, r->n_departures);
   withhold_values(arena, r->changed, r->n_changed);

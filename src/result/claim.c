@@ -75,6 +75,21 @@ static void judge_tokens(struct building *b, const struct result_precision *p) {
                            "%lld of %lld good answers hold no token: no text came, and usage reports none. Look at what "
                            "the server answers to the contract's prompts",
                            (long long)p->n_without_tokens, (long long)p->n_ok));
+  if ((double)p->n_textless > odd_share * (double)p->n_ok)
+    refuse(b, arena_printf(b->arena,
+                           "%lld of %lld good answers hold no text, though their usage reports tokens: when these came is not known, and "
+                           "they are in no rate. Look at what the server answers",
+                           (long long)p->n_textless, (long long)p->n_ok));
+  if ((double)p->n_told_none > odd_share * (double)p->n_ok)
+    refuse(b, arena_printf(b->arena,
+                           "the usage of %lld of %lld answers reports no token, and they hold text: how many there were is not known",
+                           (long long)p->n_told_none, (long long)p->n_ok));
+  if ((double)p->n_without_usage > odd_share * (double)p->n_ok && p->tokens_per_event > EVENT_OF_SEVERAL)
+    refuse(b,
+           arena_printf(b->arena,
+                        "%lld of %lld answers gave no usage, so that their events were counted as tokens; an event of the others held %.3g "
+                        "tokens",
+                        (long long)p->n_without_usage, (long long)p->n_ok, p->tokens_per_event));
   if ((double)p->n_contradicting > odd_share * (double)p->n_ok)
     refuse(b, arena_printf(b->arena,
                            "of %lld of %lld answers the server told other tokens with their events than in their last usage: how "
@@ -175,8 +190,7 @@ static void judge_measurement(struct building *b, const struct result *r, const 
   for (size_t i = 0; i < p->n_checks; i++)
     if (p->checks[i].verdict == CHECK_FAILED)
       refuse(b, arena_printf(b->arena, "the check '%s' failed: %s", p->checks[i].name, p->checks[i].text));
-  bool range_ended = p->certificate.passing > 0 && !(p->certificate.failing > 0);
-  if (p->certificate.searched && !p->certificate.certified && !range_ended)
+  if (p->certificate.searched && !p->certificate.certified && !p->certificate.range_ended)
     refuse(b, arena_printf(b->arena, "no saturation point is certified: %s", p->certificate.text));
   if (r->budget_ended) refuse(b, arena_printf(b->arena, "%s", r->stopped));
   judge_ceiling(b, r, p);

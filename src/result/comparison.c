@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "result/points.h"
 #include "result/session_figures.h"
+#include "stats/special.h"
 
 static const struct result_session *with_number(const struct result_precision *p, int64_t number) {
   for (size_t i = 0; i < p->n_sessions; i++)
@@ -14,6 +16,7 @@ static const struct result_session *with_number(const struct result_precision *p
 /* Of either side; NULL: it can be judged. */
 static const char *why_not(struct comparison_list *list, const struct contract *contract, const struct session_figure *f,
                            const struct result_precision *a, const struct result_precision *b) {
+  if (list->load != NULL) return "the loads differ";
   const char *why = session_figure_why_not(contract, f, a, "A", &list->arena);
   return why != NULL ? why : session_figure_why_not(contract, f, b, "B", &list->arena);
 }
@@ -77,12 +80,25 @@ static bool is_throughput(const struct comparison_figure *f) {
   return strstr(f->name, "throughput") != NULL;
 }
 
+/* To what a throughput is known, however little its sessions vary, as a logarithm: what a window that begins a moment later may hold more;
+ * of a search, its resolution. */
+static double known_to(const struct result *r, const struct result_precision *p) {
+  double slack = result_search_slack(r), rate = result_throughput(p)->estimate, step = p->has_tokens ? p->token_step : p->request_step;
+  double quantum = rate > 0 && step > 0 ? special_log(1 + step / rate) : 0;
+  return slack > quantum ? slack : quantum;
+}
+
 /* At a confidence. Unlike conditions: as at equal ones, where that is bounded. */
 static struct comparison judge(struct comparison_list *list, struct comparison_figure *f, double confidence) {
-  if (f->felt == NULL) return compare_sessions(f->x, f->n_a, f->y, f->n_b, list->paired, list->margin, confidence);
+  if (f->felt == NULL) {
+    struct comparison c = compare_sessions(f->x, f->n_a, f->y, f->n_b, list->paired, list->margin, confidence);
+    compare_not_finer(&c, f->known_to, list->margin, confidence);
+    return c;
+  }
   const struct felt_values a = {f->x, f->lost_x, f->beside_x, f->n_a}, b = {f->y, f->lost_y, f->beside_y, f->n_b};
   struct covariance_comparison c = felt_compare(f->felt, is_throughput(f), &a, &b, list->margin, confidence);
   f->felt_text = felt_figure_text(&c, &list->arena);
+  compare_not_finer(&c.adjusted, f->known_to, list->margin, confidence);
   if (c.adjusted.bounded) return c.adjusted;
   struct comparison plain = compare_sessions(f->x, f->n_a, f->y, f->n_b, list->paired, list->margin, confidence);
   plain.verdict = VERDICT_INCONCLUSIVE;
@@ -117,6 +133,7 @@ void comparison_make(const struct result *a, const struct result *b, bool interl
   lynx_assert((a->n_precisions == 0 || a->precisions != NULL) && (b->n_precisions == 0 || b->precisions != NULL));
   *ret = (struct comparison_list){
       .paired = interleaved, .margin = a->contract.decision.margin, .confidence = a->contract.method.confidence};
+  ret->load = contract_difference(&a->contract, &b->contract, CONTRACT_LIKE_LOAD, &ret->arena);
   ret->items = arena_alloc(&ret->arena, a->n_precisions * SESSION_FIGURES_MAX + 1, sizeof *ret->items);
   for (size_t i = 0; i < a->n_precisions; i++) {
     const struct result_precision *x = &a->precisions[i], *y = result_precision_named(b, x->name);
@@ -132,7 +149,10 @@ void comparison_make(const struct result *a, const struct result *b, bool interl
     size_t n_figures = session_figures(&a->contract, x->has_tokens || y->has_tokens,
                                        a->contract.accuracy.measure == b->contract.accuracy.measure, figures);
     const struct felt_sides *felt = felt_judge(&a->contract, x, y, ret->paired, &ret->arena, &ret->felt, &ret->unlike);
+    size_t from = ret->n_items;
     for (size_t f = 0; f < n_figures; f++) add_figure(ret, &a->contract, &figures[f], x, y, felt);
+    double known = hypot(known_to(a, x), known_to(b, y));
+    for (size_t f = from; f < ret->n_items; f++) ret->items[f].known_to = is_throughput(&ret->items[f]) ? known : 0;
   }
   for (size_t i = 0; i < b->n_precisions; i++)
     if (result_precision_named(a, b->precisions[i].name) == NULL && !(a->n_precisions == 1 && b->n_precisions == 1))

@@ -3,6 +3,7 @@
  * Judged   what both samples can bound, and what the instrument's own lateness cannot have changed by more than is agreed. Figures share
  *          the error: a difference counts at 1 - (1 - confidence) / (figures judged)
  * Result   verdicts at the margin and confidence that the first one's contract declares (decision.margin, method.confidence)
+ * Load     figures of unlike loads (arrivals, prompts, answers) answer different questions: none is judged
  * Unlike   where the sides' conditions differ by more than is agreed they are judged by what the server felt of them (result/felt.h): ratios
  *          are then as at equal conditions; where that is not known there is no verdict
  * Pairs    runs that were interleaved (the same `interleaved` in both records) are compared session by session: a drift of the machine
@@ -21,6 +22,7 @@ struct comparison_figure {
   size_t n_a, n_b;
   double *x, *y; /* one per session; in the list's arena */
   double *lost_x, *lost_y, *beside_x, *beside_y;
+  double known_to;               /* the ratio is known no better, as a logarithm: whole requests in a window; a search's resolution */
   const struct felt_sides *felt; /* NULL: the conditions are alike, or cannot be judged so */
   struct comparison ratio;       /* of a to b */
   const char *felt_text;         /* what the conditions have to do with it; NULL */
@@ -35,6 +37,7 @@ struct comparison_list {
   double margin, confidence;
   size_t n_judged;          /* figures that share the error */
   double shared_confidence; /* of each of them, so that all together are wrong as seldom as `confidence` says (Bonferroni) */
+  const char *load;         /* what makes the one load unlike the other, so that no figure is judged; NULL */
   const char *unlike;       /* conditions that differ by more than is agreed, and nothing else to judge by: no verdict then; NULL */
   const char *felt;         /* conditions that differ by more than is agreed, and what the server felt of them: judged by that; NULL */
   const char **only_one;    /* precisions that one side alone has, and why nothing can be said of them */

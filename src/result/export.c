@@ -150,8 +150,7 @@ static double offered_rate(const struct export_data *d) {
 static bool write_vllm(const struct export_data *d, struct buffer *ret) {
   struct json_writer json;
   const struct contract *c = &d->result->contract;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "label", c->name);
   json_put_text(&json, "endpoint_type", c->workload.api == API_CHAT ? "openai-chat" : "openai");
   json_put_text(&json, "model_id", c->workload.model);
@@ -181,8 +180,7 @@ static bool write_vllm(const struct export_data *d, struct buffer *ret) {
   put_formula(&json, "throughput", "vllm.throughput.1");
   put_formula(&json, "percentile", "percentile.numpy.1");
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 static void put_aiperf(struct json_writer *json, const char *name, const char *unit, const char *formula, const struct values *v,
@@ -214,8 +212,7 @@ static void put_aiperf_one(struct json_writer *json, const char *name, const cha
 
 static bool write_aiperf(const struct export_data *d, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "schema_version", "1.0");
   json_put_bool(&json, "was_cancelled", d->result->seal.end != BUNDLE_COMPLETE);
   put_aiperf_one(&json, "request_throughput", "requests/sec", d->n_ok / d->seconds);
@@ -230,8 +227,7 @@ static bool write_aiperf(const struct export_data *d, struct buffer *ret) {
   put_aiperf(&json, "time_to_first_token", "ms", "aiperf.ttft.1", &d->first_token, 1e-6);
   put_aiperf(&json, "inter_token_latency", "ms", "aiperf.inter_token_latency.1", &d->per_token_to_end, 1e-6);
   json_put_text(&json, "lynx_percentile", "percentile.numpy.1");
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 static void put_guidellm(struct json_writer *json, const char *name, const char *formula, const struct values *v) {
@@ -261,8 +257,7 @@ static void put_guidellm(struct json_writer *json, const char *name, const char 
 
 static bool write_guidellm(const struct export_data *d, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_key(&json, "metadata");
   json_open_object(&json);
   json_put_int(&json, "version", 2);
@@ -289,8 +284,7 @@ static bool write_guidellm(const struct export_data *d, struct buffer *ret) {
   json_close(&json);
   json_close(&json);
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 static void put_mlperf(struct json_writer *json, const char *name, const char *formula, const struct values *v) {
@@ -318,8 +312,7 @@ static bool write_mlperf(const struct export_data *d, struct buffer *ret) {
                          : load == LOAD_OFFLINE      ? "Offline"
                          : load == LOAD_POISSON      ? "Server"
                                                      : "none of MLPerf's";
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_text(&json, "Scenario", scenario);
   json_put_text(&json, "Mode", "PerformanceOnly");
   put(&json, "Completed samples per second", d->n_ok / d->seconds);
@@ -330,8 +323,7 @@ static bool write_mlperf(const struct export_data *d, struct buffer *ret) {
   put_mlperf(&json, "time to output token", "mlperf.tpot.1", &d->per_token_to_last);
   json_put_text(&json, "lynx_percentile", "percentile.floor.1");
   json_put_text(&json, "lynx_note", "no validity is stated: LoadGen's rules of duration and query count are not this contract's");
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 static bool write_perf_analyzer(const struct export_data *d, struct buffer *ret) {

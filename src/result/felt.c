@@ -91,6 +91,6 @@ struct covariance_comparison felt_compare(const struct felt_sides *sides, bool t
 const char *felt_figure_text(const struct covariance_comparison *c, struct arena *arena) {
   if (isnan(c->measured)) return "too few sessions";
   if (isinf(c->explained)) return arena_printf(arena, "measured as %.4g; what conditions did to it is not bounded", c->measured);
-  return arena_printf(arena, "measured as %.4g, of which conditions explain at most %.2g %%", c->measured,
+  return arena_printf(arena, "measured as %.4g, of which conditions explain at most %.3g %%", c->measured,
                       100 * (special_exp(c->explained) - 1));
 }

@@ -26,6 +26,12 @@ const char *result_throughput_unit(const struct result_precision *p) {
   return p->has_tokens ? "tokens/s" : "requests/s";
 }
 
+const char *result_climb_unit(const struct result_precision *p) {
+  bool tokens = p->has_tokens; /* a window in which no request was counted has none, and its steps may */
+  for (size_t i = 0; i < p->n_steps; i++) tokens = tokens || p->steps[i].point.tokens_per_s_per_user > 0;
+  return tokens ? "tokens/s" : "requests/s";
+}
+
 static struct interval per_unit(const struct result_precision *p, double amount_per_s) {
   const struct interval *rate = result_throughput(p);
   if (!(amount_per_s > 0) || !(rate->estimate > 0)) return (struct interval){.estimate = NAN, .low = NAN, .high = NAN};
@@ -41,6 +47,11 @@ struct interval result_cost(const struct contract *contract, const struct result
 
 struct interval result_energy(const struct contract *contract, const struct result_precision *p) {
   return per_unit(p, contract->cost.power_watts);
+}
+
+struct interval result_not_negative(struct interval figure) {
+  if (figure.low < 0) figure.low = 0;
+  return figure;
 }
 
 struct interval result_interval(const double *x, size_t n, double confidence) {

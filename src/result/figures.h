@@ -84,6 +84,7 @@ struct result_session {
   const char *why; /* of the end */
   enum executor_start executor;
   double output_rate, request_rate, goodput;
+  double good_output_rate;                   /* tokens/s of answers that ended in the window and met every objective */
   double at[METRIC_COUNT][RESULT_QUANTILES]; /* this session's own quantiles; NaN without values */
   double accuracy;                           /* bits per byte, share or score; NaN if not measured */
   struct result_felt felt;
@@ -106,6 +107,7 @@ struct result_point {
   struct interval output_rate;
   struct quantile time_to_first_token_p99_interval, end_to_end_p99_interval;               /* bounded where the windows can bound them */
   struct interval goodput;                                                                 /* requests/s that met every objective */
+  struct interval good_output_rate;                                                        /* tokens/s of these */
   double time_to_first_token_p50, time_to_first_token_p99, end_to_end_p50, end_to_end_p99; /* ns */
   double tokens_per_s_per_user;                                                            /* 1 / median TPOT */
   double in_system, little; /* mean number from the rows; arrivals/s x mean time in the system */
@@ -124,7 +126,9 @@ struct result_step {
 struct result_certificate {
   bool searched, certified;
   double passing, failing; /* requests/s; 0: none */
+  bool range_ended;        /* the greatest load that may be tried is sustained: there is no failing one */
   bool failing_for_sure;   /* the backlog's growth or the objective's miss is significant */
+  double resolution;       /* to which it is certified: regime.search.resolution, or coarser (saturation_reached); 0: it is not */
   int64_t n_arrivals;      /* that it took */
   const char *text;        /* in words */
 };
@@ -175,6 +179,7 @@ struct result_precision {
   size_t n_sessions, n_complete;
   int64_t n_counted, n_ok, n_failed, n_warm_up, n_not_steady, n_tail; /* n_not_steady: in the window, before it was steady */
   int64_t outcomes[OUTCOME_COUNT];                                    /* of counted requests */
+  const char *reasons[OUTCOME_COUNT];                                 /* of the first of them; NULL */
   int64_t http_status, http_statuses; /* of those that failed by one: the last, and how often it was another than before */
   int64_t flags[ANSWER_FLAG_COUNT];   /* of counted requests */
   int64_t n_waited_slot;              /* requests that found regime.concurrency in flight already */
@@ -204,13 +209,17 @@ struct result_precision {
   int64_t n_without_usage;
   double held_share;        /* of a closed loop's slots in the counted windows: by requests of the warm-up, which no latency holds */
   int64_t n_without_tokens; /* good answers of a model that writes, and of them no text came and usage reports no token */
+  int64_t n_textless;       /* good answers without a text, whose usage reports tokens: they have no time, and are in no rate */
+  int64_t n_told_none;      /* with a text, whose usage reports no token */
   int64_t n_contradicting;  /* whose events told other tokens than their last usage */
   double tokens_per_event;  /* of answers whose usage is known; 1 where each event held one token */
   double mean_prompt_tokens, mean_output_tokens;
   struct result_latency latency[METRIC_COUNT];
   struct result_objective *objectives;
   size_t n_objectives;
-  struct interval output_rate, request_rate, goodput;
+  struct interval output_rate, request_rate, goodput, good_output_rate;
+  double together;                 /* requests of a closed loop that end together, on average; 1: one by one */
+  double request_step, token_step; /* by which a window that begins a moment later may have another rate */
   double failure_share;
   struct result_lag send_lag, read_lag;
   double rate_instrument_share; /* by how much our lateness can have lowered the throughput */
@@ -289,12 +298,15 @@ const struct result_precision *result_precision_named(const struct result *resul
 const struct interval *result_throughput(const struct result_precision *precision);
 double result_throughput_of(const struct result_precision *precision, const struct result_session *session);
 const char *result_throughput_unit(const struct result_precision *precision);
+const char *result_climb_unit(const struct result_precision *precision); /* of its steps */
 
 /* What a million tokens cost by the contract's price (lynx.cost.1), and the J of each by its power (lynx.energy.1); of requests where
  * answers hold no tokens. The throughput's interval turned round; all NAN where there is no price, no power or no throughput. */
 struct interval result_cost(const struct contract *contract, const struct result_precision *precision);
 struct interval result_energy(const struct contract *contract, const struct result_precision *precision);
 
+/* A rate or a time is not below zero, whatever a wide interval of few sessions says. */
+struct interval result_not_negative(struct interval figure);
 /* The mean of the sessions' figures; infinite values make it infinite. */
 struct interval result_interval(const double *x, size_t n, double confidence);
 

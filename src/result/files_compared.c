@@ -30,8 +30,8 @@ static const struct import_figure *find(const struct imported *m, const struct i
 }
 
 /* One of each group is judged: the first that both sides have. */
-static const char *const groups[][4] = {
-    {"output tokens per second", "tokens per second", "requests per second", "samples per second"},
+static const char *const groups[][5] = {
+    {"output tokens per second", "tokens per second", "requests per second", "samples per second", "inferences per second"},
     {"time to first token mean", "time to first token median", "time to first token p50", NULL},
     {"time per output token mean", "inter-token latency mean", "time per output token median", "inter-token latency p50"},
     {"end to end mean", "request latency mean", "latency mean", "latency p50"}};

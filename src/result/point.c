@@ -16,7 +16,7 @@ struct measuring {
   double *changes, *completions;                 /* of this session, by part: arrivals less departures, and departures */
   struct objective_values *values[METRIC_COUNT]; /* of this session */
   struct values *lag;
-  double arrivals, tokens, area_ns, time_ns, n_timed;
+  double arrivals, tokens, good_tokens, area_ns, time_ns, n_timed;
   int64_t n_failed, n_good, n_ended;
 };
 
@@ -40,7 +40,9 @@ static enum lynx_status take_row(void *context, const struct row *row) {
     m->n_ended++;
   }
   m->tokens += row_tokens_within(row, m->from, m->to);
-  m->n_good += row_done_within(row, m->from, m->to) && row_meets_objectives(&m->terms, row);
+  bool good = row_done_within(row, m->from, m->to) && row_meets_objectives(&m->terms, row);
+  m->n_good += good;
+  if (good) m->good_tokens += row_tokens_within(row, 0, INT64_MAX);
   if (!row->counted) return LYNX_OK;
   values_add(m->lag, row_lag(&m->terms, row));
   m->time_ns += (double)(r->end_ns - r->scheduled_ns);
@@ -89,14 +91,15 @@ static struct tail tail_of(struct objective_values *const *own, size_t n, double
 struct windows {
   struct objective_values *values[METRIC_COUNT], **own[METRIC_COUNT]; /* by window */
   struct values lag;                                                  /* of counted requests */
-  double *changes, *completions, *rates, *good, arrivals, area_s, window_s, time_s, timed;
+  double *changes, *completions, *rates, *good, *good_tokens, arrivals, area_s, window_s, time_s, timed;
 };
 
 static void windows_init(struct windows *w, size_t n) {
   *w = (struct windows){.changes = xalloc((n + 1) * PARTS, sizeof(double)),
                         .completions = xalloc((n + 1) * PARTS, sizeof(double)),
                         .rates = xalloc(n + 1, sizeof(double)),
-                        .good = xalloc(n + 1, sizeof(double))};
+                        .good = xalloc(n + 1, sizeof(double)),
+                        .good_tokens = xalloc(n + 1, sizeof(double))};
   for (int k = 0; k < METRIC_COUNT; k++) {
     w->values[k] = xalloc(n + 1, sizeof *w->values[k]);
     w->own[k] = xalloc(n + 1, sizeof(struct objective_values *));
@@ -115,6 +118,7 @@ static void windows_release(struct windows *w, size_t n) {
   free(w->completions);
   free(w->rates);
   free(w->good);
+  free(w->good_tokens);
 }
 
 static enum lynx_status read_window(struct bundle *bundle, const struct row_terms *terms, const struct bundle_session *session, size_t s,
@@ -134,6 +138,7 @@ static enum lynx_status read_window(struct bundle *bundle, const struct row_term
   double seconds = (double)session->counted_ns / 1e9;
   w->rates[s] = m.tokens / seconds;
   w->good[s] = (double)m.n_good / seconds;
+  w->good_tokens[s] = m.good_tokens / seconds;
   w->arrivals += m.arrivals;
   w->area_s += m.area_ns / 1e9;
   w->window_s += seconds;
@@ -149,6 +154,7 @@ static const char *why_of(const struct result_point *p, bool failing, double tim
   if (p->backlog == LOAD_NOT_SUSTAINED) return "the backlog grows";
   if (failing) return "more requests fail than method.failures_at_most";
   if (!p->objectives_met) return "an objective is missed";
+  if (p->n_arrivals < GROWTH_ARRIVALS_LEAST) return "its windows hold too few arrivals to tell whether the backlog grows";
   if (p->backlog == LOAD_UNDECIDED) return "the backlog's growth is not decided yet";
   if (!(timed > 0)) return "no request was counted";
   return p->growth.low > 0 ? "the backlog grows by less than the resolution separates, and the objectives are met"
@@ -178,8 +184,9 @@ enum lynx_status point_measure(struct bundle *bundle, const struct contract *con
   bool failing = w.timed > 0 && (double)ret->n_failed / w.timed > contract->method.failures_at_most;
   ret->sustained = ret->backlog == LOAD_SUSTAINED && ret->objectives_met && !failing && w.timed > 0;
   ret->why = why_of(ret, failing, w.timed);
-  ret->output_rate = result_interval(w.rates, n_sessions, confidence);
-  ret->goodput = result_interval(w.good, n_sessions, confidence);
+  ret->output_rate = result_not_negative(result_interval(w.rates, n_sessions, confidence));
+  ret->goodput = result_not_negative(result_interval(w.good, n_sessions, confidence));
+  ret->good_output_rate = result_not_negative(result_interval(w.good_tokens, n_sessions, confidence));
   struct tail first = tail_of(w.own[METRIC_TIME_TO_FIRST_TOKEN], n_sessions, confidence),
               whole = tail_of(w.own[METRIC_END_TO_END], n_sessions, confidence),
               each = tail_of(w.own[METRIC_TIME_PER_OUTPUT_TOKEN], n_sessions, confidence);

@@ -20,6 +20,8 @@
 
 /* --- one session --- */
 
+#define TOGETHER 0.2 /* of a request's mean time */
+
 struct scan {
   struct result *result;
   struct row_terms terms;
@@ -30,9 +32,12 @@ struct scan {
   size_t at;                                     /* the present session among them */
   struct values punctual[METRIC_COUNT];          /* of all sessions: each value less what we were late by */
   struct values send_lag, read_lag;
+  struct values ends; /* of a closed loop: of what was done in the session's window */
+  double together;    /* summed over what was done */
+  int64_t n_together;
   double held_ns, slots_ns; /* of a closed loop's slots in the counted windows: of requests of the warm-up, and all */
   double lag_ns, life_ns;   /* of counted requests that ended well: summed */
-  double tokens_in_window, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
+  double tokens_in_window, good_tokens, events_with_usage, tokens_with_usage, prompt_tokens, output_tokens;
   int64_t n_reasoned, n_tool_calls, n_done, n_good, n_told, n_with_usage, n_with_prompt_usage;
 };
 
@@ -48,6 +53,8 @@ static void count_request(struct scan *scan, const struct row *row) {
   p->n_counted++;
   scan->session->n_counted++;
   p->outcomes[r->outcome]++;
+  if (p->reasons[r->outcome] == NULL && r->reason != NULL && r->reason[0] != 0)
+    p->reasons[r->outcome] = arena_copy(&scan->result->arena, r->reason);
   if (r->outcome == OUTCOME_HTTP_STATUS) {
     p->http_statuses += p->http_status != r->http_status;
     p->http_status = r->http_status;
@@ -79,12 +86,14 @@ static void count_request(struct scan *scan, const struct row *row) {
   if (!row->ok) return;
   if (r->output_tokens > 0 || r->n_text_events > 0) p->has_tokens = true;
   p->n_without_tokens += scan->terms.holds_tokens && r->output_tokens <= 0 && r->n_text_events == 0;
+  p->n_textless += r->output_tokens > 0 && r->n_text_events == 0;
+  p->n_told_none += r->output_tokens == 0 && r->n_text_events > 0;
   p->n_contradicting += row->contradicts;
   if ((r->flags & ANSWER_TOKENS_TOLD) != 0) scan->n_told++;
   if (r->output_tokens >= 0) {
     scan->n_with_usage++;
     scan->output_tokens += (double)r->output_tokens;
-    scan->tokens_with_usage += (double)r->output_tokens;
+    if (r->n_text_events > 0) scan->tokens_with_usage += (double)r->output_tokens;
     scan->events_with_usage += (double)r->n_text_events;
   } else p->n_without_usage++;
   if (r->prompt_tokens >= 0) scan->n_with_prompt_usage++, scan->prompt_tokens += (double)r->prompt_tokens;
@@ -102,9 +111,28 @@ static enum lynx_status scan_row(void *context, const struct row *row) {
   if (counted) count_request(scan, row);
   scan->tokens_in_window += row_tokens_within(row, scan->window_from, scan->window_to);
   scan->n_done += done;
-  scan->n_good += done && row_meets_objectives(&scan->terms, row);
+  if (done && load_is_closed((enum load_kind)scan->result->contract.regime.load)) values_add(&scan->ends, (double)row->request->end_ns);
+  bool good = done && row_meets_objectives(&scan->terms, row);
+  scan->n_good += good;
+  if (good) scan->good_tokens += row_tokens_within(row, 0, INT64_MAX);
   if (counted && row->ok && row->request->end_ns > scan->last_end) scan->last_end = row->request->end_ns;
   return LYNX_OK;
+}
+
+/* A closed loop begins with all of its requests at once, and like ones go on ending together: a window that ends a moment later may hold
+ * that many more. How many others end within a tenth of a request's time of each. */
+static void count_together(struct scan *scan) {
+  const struct result_precision *p = scan->precision;
+  double reach = p->n_ok > 0 ? TOGETHER / 2 * scan->life_ns / (double)p->n_ok : 0;
+  struct values *ends = &scan->ends;
+  quantile_sort(ends->at, ends->n);
+  for (size_t i = 0, low = 0, high = 0; i < ends->n; i++) {
+    while (ends->at[low] < ends->at[i] - reach) low++;
+    while (high < ends->n && ends->at[high] <= ends->at[i] + reach) high++;
+    scan->together += (double)(high - low);
+  }
+  scan->n_together += (int64_t)ends->n;
+  ends->n = 0;
 }
 
 static void close_session(struct scan *scan) {
@@ -113,9 +141,12 @@ static void close_session(struct scan *scan) {
   bool offline = scan->result->contract.regime.load == LOAD_OFFLINE; /* its window is as long as the batch took */
   if (offline && scan->last_end > scan->window_from) seconds = (double)(scan->last_end - scan->window_from) / 1e9;
   scan->last_end = 0;
+  if (s->complete) count_together(scan);
+  scan->ends.n = 0;
   s->output_rate = scan->tokens_in_window / seconds;
   s->request_rate = (double)scan->n_done / seconds;
   s->goodput = (double)scan->n_good / seconds;
+  s->good_output_rate = scan->good_tokens / seconds;
   for (int m = 0; m < METRIC_COUNT; m++) {
     struct objective_values *own = &scan->values[m][scan->at];
     const struct sample *values = &own->values;
@@ -124,7 +155,7 @@ static void close_session(struct scan *scan) {
     for (int q = 0; q < RESULT_QUANTILES; q++)
       s->at[m][q] = values->n > 0 ? samples_ranked(&values, 1, quantile_rank(values->n, result_quantiles[q])) : NAN;
   }
-  scan->tokens_in_window = 0;
+  scan->tokens_in_window = scan->good_tokens = 0;
   scan->n_done = scan->n_good = 0;
 }
 
@@ -181,14 +212,13 @@ static double goodput_of(const struct result_session *s, int a, int b) {
   return s->goodput;
 }
 
-static double quantile_figure(const struct result_session *s, int metric, int quantile) {
-  return s->at[metric][quantile];
+static double good_output_rate_of(const struct result_session *s, int a, int b) {
+  (void)a, (void)b;
+  return s->good_output_rate;
 }
 
-/* A rate is not below zero, whatever a wide interval of few sessions says. */
-static struct interval not_negative(struct interval rate) {
-  if (rate.low < 0) rate.low = 0;
-  return rate;
+static double quantile_figure(const struct result_session *s, int metric, int quantile) {
+  return s->at[metric][quantile];
 }
 
 /* A window holds whole requests: where it begins and ends between them can make one more or less. Sessions of even arrivals all begin
@@ -221,14 +251,14 @@ static void close_latency(struct scan *scan, struct objective_values *const *own
   size_t n = latency->n = samples_count(all, n_all);
   latency->n_infinite = n - samples_up_to(all, n_all, DBL_MAX);
   latency->mean = sessions_mean(whole, n_whole, confidence);
-  latency->mean.interval = not_negative(latency->mean.interval);
+  latency->mean.interval = result_not_negative(latency->mean.interval);
   if (samples_count(whole, n_whole) == 0) latency->mean.interval.estimate = NAN; /* no session is whole */
   latency->least = n > 0 ? samples_ranked(all, n_all, 1) : NAN;
   latency->greatest = n > 0 ? samples_ranked(all, n_all, n) : NAN;
   latency->deviation = samples_deviation(all, n_all);
   for (int q = 0; q < RESULT_QUANTILES && n > 0; q++) {
     latency->at[q] = objective_quantile(own, n_sessions, result_quantiles[q], confidence);
-    latency->of_sessions[q] = not_negative(interval_of_sessions(p, quantile_figure, metric, q, confidence));
+    latency->of_sessions[q] = result_not_negative(interval_of_sessions(p, quantile_figure, metric, q, confidence));
     latency->instrument_share[q] = instrument_share(scan, metric, latency->at[q].quantile.estimate, result_quantiles[q]);
   }
   free((void *)all);
@@ -275,6 +305,7 @@ static void scan_release(struct scan *scan) {
     values_release(&scan->punctual[m]);
   }
   values_release(&scan->send_lag);
+  values_release(&scan->ends);
   values_release(&scan->read_lag);
 }
 
@@ -297,9 +328,17 @@ static void close_precision(struct scan *scan) {
   p->mean_output_tokens = scan->n_with_usage > 0 ? scan->output_tokens / (double)scan->n_with_usage : NAN;
   /* The window of a load that is run to its end is as long as that took. */
   double one = contract->regime.load == LOAD_OFFLINE ? 0 : 1e9 / (double)contract->method.counted_ns;
-  p->output_rate = not_finer(not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence)), one * p->mean_output_tokens);
-  p->request_rate = not_finer(not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence)), one);
-  p->goodput = not_finer(not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence)), one);
+  p->together = scan->n_together > 0 ? fmax(1, scan->together / (double)scan->n_together) : 1;
+  /* Tokens of requests that run in step come together, too: one of each. */
+  double each = scan->events_with_usage > 0 ? fmax(1, scan->tokens_with_usage / scan->events_with_usage) : 1;
+  p->request_step = one * p->together;
+  p->token_step = (contract->workload.stream ? one : p->request_step) * p->mean_output_tokens;
+  if (contract->workload.stream) p->token_step = fmax(p->token_step, p->request_step * each);
+  p->output_rate = not_finer(result_not_negative(interval_of_sessions(p, output_rate_of, 0, 0, confidence)), p->token_step);
+  p->request_rate = not_finer(result_not_negative(interval_of_sessions(p, request_rate_of, 0, 0, confidence)), p->request_step);
+  p->goodput = not_finer(result_not_negative(interval_of_sessions(p, goodput_of, 0, 0, confidence)), p->request_step);
+  p->good_output_rate = not_finer(result_not_negative(interval_of_sessions(p, good_output_rate_of, 0, 0, confidence)),
+                                  p->request_step * p->mean_output_tokens);
   p->token_source = p->n_ok == 0                     ? "nothing was answered"
                     : scan->result->imported[0] != 0 ? "the tool that measured: it does not say when each one came"
                     : !p->has_tokens                 ? "nobody: answers hold none, and requests are what is counted"

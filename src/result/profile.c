@@ -198,8 +198,7 @@ static void put_number(struct json_writer *json, const char *key, double value) 
 
 static bool write_profile(const struct profile *p, const char *key, const char *signature, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "lynx_profile", PROFILE_VERSION);
   json_put_text(&json, "source", p->source);
   json_put_text(&json, "taken_at", p->taken_at);
@@ -221,8 +220,7 @@ static bool write_profile(const struct profile *p, const char *key, const char *
     json_put_text(&json, "value", signature);
     json_close(&json);
   }
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }
 
 bool profile_write(const struct profile *p, struct buffer *ret) {

@@ -125,6 +125,7 @@ static void put_points(struct json_writer *json, const struct result_precision *
   put(json, "passing", c->passing);
   put(json, "failing", c->failing);
   json_put_bool(json, "failing_for_sure", c->failing_for_sure);
+  if (c->certified) put(json, "resolution", c->resolution);
   json_put_int(json, "arrivals", c->n_arrivals);
   json_key(json, "points");
   json_open_array(json);
@@ -254,6 +255,11 @@ static void put_counts(struct json_writer *json, const struct result_precision *
   json_open_object(json);
   for (int i = 1; i < OUTCOME_COUNT; i++)
     if (p->outcomes[i] > 0) json_put_int(json, outcome_text((enum outcome)i), p->outcomes[i]);
+  json_close(json);
+  json_key(json, "first_reasons");
+  json_open_object(json);
+  for (int i = 1; i < OUTCOME_COUNT; i++)
+    if (p->reasons[i] != NULL) json_put_text(json, outcome_text((enum outcome)i), p->reasons[i]);
   json_close(json);
   json_key(json, "oddities");
   json_open_object(json);
@@ -422,8 +428,7 @@ static void put_machine(struct json_writer *json, const struct result *result) {
 
 bool result_write(const struct result *result, struct buffer *ret) {
   struct json_writer json;
-  json_begin(&json, ret);
-  json_open_object(&json);
+  json_begin_object(&json, ret);
   json_put_int(&json, "lynx_result", 1);
   json_put_int(&json, "analysis", ANALYSIS_VERSION);
   json_key(&json, "bundle");
@@ -470,6 +475,5 @@ bool result_write(const struct result *result, struct buffer *ret) {
   json_open_array(&json);
   for (size_t i = 0; i < result->n_precisions; i++) put_precision(&json, &result->contract, &result->precisions[i]);
   json_close(&json);
-  json_close(&json);
-  return json_finish(&json) && buffer_text(ret, "\n");
+  return json_end_line(&json);
 }

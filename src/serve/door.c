@@ -123,6 +123,8 @@ void door_connection(void *context, struct MHD_Connection *connection, void **so
   (void)pthread_mutex_lock(&door->lock);
   if (what == MHD_CONNECTION_NOTIFY_STARTED && (v = calloc(1, sizeof *v)) != NULL) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const int kept = DOOR_UNREAD;
+    if (info != NULL) (void)setsockopt(info->connect_fd, SOL_SOCKET, SO_SNDBUF, &kept, sizeof kept); /* else it is as it was */
     *v = (struct visit){.fd = info != NULL ? info->connect_fd : -1,
                         .address = address_of(connection),
                         .in_head = true,

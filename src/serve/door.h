@@ -15,7 +15,15 @@
 #include "base/status.h"
 
 /* Many of one address: a team may be behind one. */
-enum { DOOR_HEAD_S = 10, DOOR_BODY_S = 30, DOOR_RATE = 64 << 10, DOOR_PLACES = 768, DOOR_PLACES_PER_ADDRESS = 256, DOOR_CROWDED = 512 };
+enum {
+  DOOR_HEAD_S = 10,
+  DOOR_BODY_S = 30,
+  DOOR_RATE = 64 << 10,
+  DOOR_PLACES = 768,
+  DOOR_PLACES_PER_ADDRESS = 256,
+  DOOR_CROWDED = 512,
+  DOOR_UNREAD = 128 << 10 /* bytes of an answer that the system keeps for a visitor who does not read: it would keep megabytes for each */
+};
 
 struct door;
 

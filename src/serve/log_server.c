@@ -83,8 +83,7 @@ static enum MHD_Result answer_error(struct MHD_Connection *connection, unsigned 
   struct buffer body;
   struct json_writer json;
   buffer_init(&body, 4096);
-  json_begin(&json, &body);
-  json_open_object(&json);
+  json_begin_object(&json, &body);
   json_put_text(&json, "error", text);
   json_close(&json);
   enum MHD_Result result = answer_bytes(connection, code, "application/json", &body);
@@ -284,8 +283,7 @@ static enum MHD_Result post_add(struct log_server *s, struct MHD_Connection *con
   if (added->status != LYNX_OK) return answer_failure(connection, &added->error);
   merkle_leaf(envelope, leaf);
   buffer_init(&text, 4096);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   json_put_int(&json, "index", (int64_t)added->index);
   json_put_text(&json, "entry", digest_hex(leaf, hex));
   json_close(&json);

@@ -121,8 +121,7 @@ void quota_remember(const struct quota *quota, struct ledger *ledger, const char
   struct json_writer json;
   if (!root_of(ledger, quota->next, root)) return;
   buffer_init(&text, REMEMBERED_MAX);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   json_put_int(&json, "counting", COUNTING);
   json_put_int(&json, "entries", (int64_t)quota->next);
   json_put_text(&json, "root", root);

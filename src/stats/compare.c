@@ -63,6 +63,25 @@ void compare_judge(struct comparison *c, double d, double margin, double confide
   c->verdict = same && differs ? VERDICT_DIFFERENT_WITHIN : same ? VERDICT_SAME : beyond ? VERDICT_DIFFERENT_BEYOND : VERDICT_INCONCLUSIVE;
 }
 
+void compare_not_finer(struct comparison *c, double reach, double margin, double confidence) {
+  static const double many = 1e6; /* degrees of freedom: what is known so is no estimate */
+  double half = special_log(c->high / c->low) / 2;
+  if (!c->bounded || !(reach > 0) || half >= reach) return;
+  if (isinf(reach)) {
+    c->low = c->inner_low = 0;
+    c->high = c->inner_high = c->needed_per_side = INFINITY;
+    c->p_difference = c->p_equivalence = 1;
+    c->verdict = VERDICT_INCONCLUSIVE;
+    return;
+  }
+  if (half > 0) c->error *= reach / half;
+  else {
+    c->freedom = many;
+    c->error = reach / special_t_quantile((1 + confidence) / 2, many);
+  }
+  compare_judge(c, special_log(c->ratio), margin, confidence);
+}
+
 static double needed(double d, double margin, double confidence, double spread, bool paired) {
   double limit = special_log(1 + margin), room = fabs(limit - fabs(d));
   double z = special_normal_quantile(confidence) + special_normal_quantile(fabs(d) < limit ? 0.9 : 0.8);

@@ -30,6 +30,10 @@ struct comparison {
 /* Intervals, both tests and the verdict, of a log-ratio d whose c->error and c->freedom are known. */
 void compare_judge(struct comparison *c, double d, double margin, double confidence);
 
+/* An interval is no narrower than what the figures are known to: `reach` on the log-ratio to each side (infinite: nothing is known). It
+ * is then judged again. */
+void compare_not_finer(struct comparison *c, double reach, double margin, double confidence);
+
 struct comparison compare_sessions(const double *a, size_t n_a, const double *b, size_t n_b, bool paired, double margin, double confidence);
 
 /* The shift of a against b that fits best, and its exact interval: the median of all differences, and the order statistics of them

@@ -37,7 +37,7 @@ struct growth growth_of(const struct load_parts *p, double confidence) {
   double scale = (double)n / p->n_arrivals;
   result.estimate = changes.estimate * scale;
   result.completed = done.estimate / p->expected;
-  if (!changes.bounded || !done.bounded) return result;
+  if (!changes.bounded || !done.bounded || p->n_arrivals < GROWTH_ARRIVALS_LEAST) return result;
   double t = special_t_quantile(0.5 + confidence / 2, freedom_of_window * (double)p->n_windows);
   double long_run = t * sqrt(long_run_variance(p->changes, p->n_windows, p->n_parts, changes.estimate) / (double)n);
   double half = changes.high - changes.estimate, up = fmin(half, long_run), half_done = (done.high - done.low) / 2 / p->expected;
@@ -52,7 +52,7 @@ enum load_verdict growth_verdict(const struct growth *growth, double resolution,
   /* An eighth: what a queue that is still filling, at a load just below the capacity, may seem to grow by. */
   if (growth->low > (growth->estimate > resolution / 2 ? 0 : resolution / 8)) return LOAD_NOT_SUSTAINED;
   if (growth->high < resolution / 2) return LOAD_SUSTAINED;
-  if (!final) return LOAD_UNDECIDED;
+  if (!final || !isfinite(growth->high)) return LOAD_UNDECIDED;
   return growth->estimate > resolution / 2 ? LOAD_NOT_SUSTAINED : LOAD_SUSTAINED;
 }
 
@@ -62,6 +62,37 @@ double saturation_arrivals_needed(double resolution) {
 
 double saturation_resolution(double n_arrivals) {
   return sqrt(40 / n_arrivals);
+}
+
+double saturation_windows_needed(double n_arrivals, double resolution, size_t sessions) {
+  /* What finds the bracket, the certificate, and what is measured again where arrivals are few. */
+  return 3 + 2 * (double)sessions + 40 / (n_arrivals * resolution * resolution);
+}
+
+enum { N_RESOLUTIONS = 3 };
+
+/* Ascending: the one that is wanted first. */
+static void resolutions_of(double wanted, double ret[N_RESOLUTIONS]) {
+  ret[0] = wanted;
+  ret[1] = fmax(wanted, 0.1);
+  ret[2] = fmax(wanted, 0.2);
+}
+
+double saturation_affordable(double wanted, double n_arrivals, size_t sessions, double n_windows) {
+  double resolutions[N_RESOLUTIONS];
+  static const double unlucky = 1.6; /* nine of ten searches take 1.1 to 1.9 times the median (docs/simulation.txt) */
+  size_t i = 0;
+  resolutions_of(wanted, resolutions);
+  while (i + 1 < N_RESOLUTIONS && unlucky * saturation_windows_needed(n_arrivals, resolutions[i], sessions) > n_windows) i++;
+  return resolutions[i];
+}
+
+double saturation_reached(double wanted, double apart, double growth) {
+  double resolutions[N_RESOLUTIONS];
+  resolutions_of(wanted, resolutions);
+  for (size_t i = 0; i < N_RESOLUTIONS; i++)
+    if (apart <= resolutions[i] * (1 + 1e-9) && growth < resolutions[i]) return resolutions[i];
+  return INFINITY;
 }
 
 /* --- the loads together --- */
@@ -134,6 +165,11 @@ static bool guess(const struct saturation_search *s, double *ret_capacity, doubl
   *ret_capacity = sum / weights;
   *ret_error = 1 / sqrt(weights);
   return weights > 0;
+}
+
+double saturation_capacity(const struct saturation_search *s) {
+  double capacity, error;
+  return guess(s, &capacity, &error) ? capacity : 0;
 }
 
 struct bracket {

@@ -37,14 +37,29 @@ struct load_parts {
   double expected;   /* in one part, by the schedule's rate */
 };
 
+/* Fewer arrivals than that say nothing of a load: one that comes late is a backlog of a twentieth already. */
+enum { GROWTH_ARRIVALS_LEAST = 20 };
+/* Answers that a window must have room for, one behind the other: slots that fill together are done together, and a shorter window sees
+ * all of them end, or none. */
+enum { WINDOW_ANSWERS_LEAST = 2 };
+
+/* Of fewer than GROWTH_ARRIVALS_LEAST: from -INFINITY to INFINITY. */
 struct growth growth_of(const struct load_parts *parts, double confidence);
 
-/* final: no more will be measured, so an undecided load is decided by the estimate. */
+/* final: no more will be measured, so an undecided load is decided by the estimate, if there are arrivals enough for one. */
 enum load_verdict growth_verdict(const struct growth *growth, double resolution, bool final);
 
 double saturation_arrivals_needed(double resolution);
 /* And the other way round: what so many arrivals separate. */
 double saturation_resolution(double n_arrivals);
+
+/* Windows of so many arrivals each that a search and its certificate take, about: fitted to docs/simulation.txt, where services that vary
+ * like exponential ones take up to 1.6 times as many. */
+double saturation_windows_needed(double n_arrivals, double resolution, size_t sessions);
+/* The finest of the resolution that is wanted, a tenth and a fifth that so many windows most often allow; the coarsest, if none. */
+double saturation_affordable(double wanted, double n_arrivals, size_t sessions, double n_windows);
+/* The finest of them that two loads so far apart reach, of which the lower one's backlog may grow by `growth`; INFINITY: none. */
+double saturation_reached(double wanted, double apart, double growth);
 
 /* --- the search --- */
 
@@ -68,8 +83,8 @@ struct saturation_point {
 };
 
 struct saturation_search {
-  double from, to, resolution;
-  size_t looks, sessions; /* windows of one load until its estimate decides; of each load of the certificate */
+  double from, to, resolution; /* resolution: of the bracket. It may be made coarser between two windows */
+  size_t looks, sessions;      /* windows of one load until its estimate decides; of each load of the certificate */
   struct saturation_point points[SEARCH_POINTS_MAX];
   size_t n_points, n_windows;
   double trying;           /* the load being decided; 0: none */
@@ -90,6 +105,8 @@ struct load_asked {
 enum search_end saturation_next(struct saturation_search *search, struct load_asked *ret);
 /* What all windows of that load and purpose say, the last one included. */
 void saturation_tell(struct saturation_search *search, const struct load_asked *asked, const struct load_seen *seen);
+/* By what was completed where the backlog grew, requests/s; 0: no load has shown it. */
+double saturation_capacity(const struct saturation_search *search);
 /* Ends a certificate with that window, if it holds? */
 bool saturation_is_last(const struct saturation_search *search, const struct load_asked *asked);
 

@@ -58,17 +58,6 @@ static bool is_made_code(const char *path) {
   return path[0] == 0 || strncmp(path, "[anon:", 6) == 0 || strncmp(path, "/memfd:", 7) == 0;
 }
 
-/* The first address at or behind another. */
-static size_t first_from(const uint64_t *addresses, size_t n, uint64_t address) {
-  size_t low = 0;
-  for (size_t high = n; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    if (addresses[middle] < address) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /* "START SIZE name", hexadecimal, a line each: what makers of code write for perf (CPython, oneDNN, V8, the JVM), in the process's own
  * root, under the number that it has there. Memory is used again: of several lines that hold an address the last one is right. A map that
  * would name places over and over is left at NAMED_MOST. */
@@ -84,7 +73,7 @@ static void name_made_code(const struct root *root, uint32_t process, const uint
   for (char *line = read ? strtok_r(rest, "\n", &rest) : NULL; line != NULL && named < NAMED_MOST; line = strtok_r(NULL, "\n", &rest)) {
     uint64_t from = strtoull(line, &end, 16), size = strtoull(end, &name, 16);
     if (end == line || name == end || *name != ' ' || name[1] == 0 || size == 0 || from + size < from) continue;
-    for (size_t i = first_from(addresses, n, from); i < n && addresses[i] < from + size && named < NAMED_MOST; i++, named++)
+    for (size_t i = elf_first_from(addresses, n, from); i < n && addresses[i] < from + size && named < NAMED_MOST; i++, named++)
       if (names[i].module == made) names[i].function = name + 1;
   }
   for (size_t i = 0; i < n; i++)

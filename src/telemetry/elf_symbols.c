@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "telemetry/go_functions.h"
 
 enum { SYMBOLS_MAX = 1 << 23, HEADERS_MAX = 256, LOOKS_EVERY = 4096 };
 #define STEPS_MAX UINT64_C(20000000)
@@ -24,6 +25,16 @@ struct finding_symbols {
   int64_t deadline_ns;
 };
 
+size_t elf_first_from(const uint64_t *addresses, size_t n, uint64_t address) {
+  size_t low = 0;
+  for (size_t high = n; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    if (addresses[middle] < address) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 static void place_offsets(Elf *elf, struct finding_symbols *f) {
   size_t n_headers = 0;
   for (size_t k = 0; k < f->n; k++) f->addresses[k] = UINT64_MAX;
@@ -37,21 +48,21 @@ static void place_offsets(Elf *elf, struct finding_symbols *f) {
 }
 
 /* Linkers place segments in the order in which they lie in the file; in a file where they are not, names are missed. */
-static void name_range(struct finding_symbols *f, uint64_t from, uint64_t size, Elf *elf, size_t names, size_t at) {
+static bool is_within(const struct finding_symbols *f, size_t k, uint64_t from, uint64_t size) {
+  return k < f->n && f->addresses[k] >= from && f->addresses[k] - from < size;
+}
+
+static bool is_asked(const struct finding_symbols *f, uint64_t from, uint64_t size) {
+  return is_within(f, elf_first_from(f->addresses, f->n, from), from, size);
+}
+
+static void name_range(struct finding_symbols *f, uint64_t from, uint64_t size, const char *name) {
   char text[ELF_NAME_MAX];
-  const char *name = NULL;
-  size_t low = 0, high = f->n;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (f->addresses[middle] < from) low = middle + 1;
-    else high = middle;
-  }
-  for (size_t k = low; k < f->n && f->addresses[k] - from < size; k++, f->steps++) {
-    if (f->named[k] || f->addresses[k] < from) continue;
-    if (name == NULL) name = elf_strptr(elf, names, at);
-    if (name == NULL || name[0] == 0) return;
+  if (name == NULL || name[0] == 0) return;
+  (void)snprintf(text, sizeof text, "%s", name);
+  for (size_t k = elf_first_from(f->addresses, f->n, from); is_within(f, k, from, size); k++, f->steps++) {
+    if (f->named[k]) continue;
     f->named[k] = true;
-    (void)snprintf(text, sizeof text, "%s", name);
     f->found(f->context, k, text);
   }
 }
@@ -79,7 +90,21 @@ static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, stru
     if (gelf_getsym(data, (int)i, &symbol) == NULL) return;
     unsigned type = GELF_ST_TYPE(symbol.st_info);
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF) continue;
-    name_range(f, symbol.st_value, symbol.st_size, elf, header->sh_link, symbol.st_name);
+    if (is_asked(f, symbol.st_value, symbol.st_size))
+      name_range(f, symbol.st_value, symbol.st_size, elf_strptr(elf, header->sh_link, symbol.st_name));
+  }
+}
+
+/* Of a Go program, stripped or not: it names what no table of symbols did. */
+static void read_go_functions(Elf *elf, struct finding_symbols *f) {
+  struct go_functions go;
+  bool all = true;
+  for (size_t k = 0; k < f->n; k++) all = all && f->named[k];
+  if (all || !go_functions_find(elf, &go)) return;
+  for (size_t i = 0; i < go.n && i < SYMBOLS_MAX; i++) {
+    if (i % LOOKS_EVERY == 0 && (is_late(f) || f->steps > STEPS_MAX)) return;
+    struct go_function function = go_functions_at(&go, i);
+    if (is_asked(f, function.from, function.size)) name_range(f, function.from, function.size, function.name);
   }
 }
 
@@ -108,6 +133,7 @@ void elf_symbols(int fd, const uint64_t *offsets, size_t n, int64_t deadline_ns,
         if (is_table(elf, &header)) read_table(elf, section, &header, &f);
         break; /* a file has one of each */
       }
+    read_go_functions(elf, &f);
   }
   free(f.addresses);
   free(f.named);

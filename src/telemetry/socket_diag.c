@@ -2,6 +2,7 @@
 
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
@@ -48,6 +49,50 @@ bool socket_diag_connections(unsigned char family, unsigned states, socket_diag_
   } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
                .question = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = states}};
   return ask(&message, sizeof message, take, context);
+}
+
+int socket_diag_open(void) {
+  static const struct timeval patience = {.tv_usec = 20000};
+  int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0) return fd;
+  (void)close(fd); /* nothing was asked */
+  return -1;
+}
+
+static bool answer_of(int asks, struct tcp_info *ret) {
+  char bytes[4096];
+  struct nlmsghdr head;
+  ssize_t got = recv(asks, bytes, sizeof bytes, 0);
+  size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct inet_diag_msg));
+  if (got < (ssize_t)sizeof head) return false;
+  (void)memcpy(&head, bytes, sizeof head);
+  if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len > (size_t)got) return false;
+  for (struct rtattr attribute; at + sizeof attribute <= head.nlmsg_len; at += RTA_ALIGN(attribute.rta_len)) {
+    (void)memcpy(&attribute, bytes + at, sizeof attribute);
+    size_t n = attribute.rta_len;
+    if (n < sizeof attribute || n > head.nlmsg_len - at) return false;
+    if (attribute.rta_type != INET_DIAG_INFO) continue;
+    if (n - RTA_LENGTH(0) < offsetof(struct tcp_info, tcpi_min_rtt)) return false; /* of Linux before 4.6 */
+    (void)memcpy(ret, bytes + at + RTA_LENGTH(0), n - RTA_LENGTH(0) < sizeof *ret ? n - RTA_LENGTH(0) : sizeof *ret);
+    return true;
+  }
+  return false;
+}
+
+bool socket_diag_one(int asks, unsigned char family, const struct inet_diag_sockid *id, struct tcp_info *ret) {
+  const struct {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 question;
+  } message = {
+      .head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+      .question = {
+          .sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_ext = 1U << (INET_DIAG_INFO - 1), .idiag_states = ~0U, .id = *id}};
+  return send(asks, &message, sizeof message, 0) == (ssize_t)sizeof message && answer_of(asks, ret);
+}
+
+bool socket_holds_back(const struct tcp_info *i) {
+  bool waits = i->tcpi_notsent_bytes > 0 && i->tcpi_notsent_bytes < i->tcpi_snd_mss, room = i->tcpi_unacked < i->tcpi_snd_cwnd;
+  return waits && room && i->tcpi_unacked > 0;
 }
 
 bool socket_diag_streams(socket_diag_take *take, void *context) {

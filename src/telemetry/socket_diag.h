@@ -4,6 +4,8 @@
 #ifndef TELEMETRY_SOCKET_DIAG_H
 #define TELEMETRY_SOCKET_DIAG_H
 
+#include <linux/inet_diag.h>
+#include <linux/tcp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,6 +14,13 @@ typedef void socket_diag_take(void *context, const char *message, size_t n);
 
 /* TCP, of AF_INET or AF_INET6, in these states (a bit for each). False: not all of them were told. */
 bool socket_diag_connections(unsigned char family, unsigned states, socket_diag_take *take, void *context);
+/* One of them, by its ends, through a socket of netlink that socket_diag_open gave (to be closed); -1: none. False: the kernel knows no
+ * such connection, or does not answer within 20 ms. */
+int socket_diag_open(void);
+bool socket_diag_one(int asks, unsigned char family, const struct inet_diag_sockid *id, struct tcp_info *ret);
+/* Less than a segment waits there though the window of the network has room, and what was sent is not acknowledged: Nagle's algorithm
+ * (RFC 9293, 3.7.4). */
+bool socket_holds_back(const struct tcp_info *info);
 /* Connected ones of the Unix domain, each with its peer. */
 bool socket_diag_streams(socket_diag_take *take, void *context);
 

@@ -38,6 +38,7 @@ struct trace_span {
   int64_t scope;                     /* correlations are numbered apart in each scope (a process), where a file holds several */
   int64_t bytes;                     /* moved; -1: not known */
   struct bytes collective, group;    /* "allreduce"; the process group */
+  struct bytes members;              /* of the group, as the trace writes them: names may be used again; empty: not told */
   int64_t elements, sequence;        /* of a collective; -1: not known */
   struct bytes trace_id, id, parent; /* of a request's span */
 };

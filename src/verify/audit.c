@@ -241,8 +241,7 @@ static void check_summary(struct audit *a, struct result *r, const struct found_
   if (f->summary == NULL) return; /* an entry of before */
   buffer_init(&text, 1 << 20);
   summary_make(r, &summary);
-  json_begin(&json, &text);
-  json_open_object(&json);
+  json_begin_object(&json, &text);
   summary_write(&summary, &json);
   json_close(&json);
   json_t *own = json_finish(&json) ? json_parse(text.data, text.length, 1 << 20, &error) : NULL;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "result/points.h"
 #include "result/felt.h"
 #include "stats/special.h"
 
@@ -94,6 +95,13 @@ static void plan_figure(const struct decision_report *r, struct decision_figure 
     if (compare_decides(compare_deviation_bound(f->sd, n, PLAN_DEVIATION), n, n, &aim)) f->needed_sealed = n;
 }
 
+static const char *say_slack(struct decision_report *r, double slack) {
+  if (isinf(slack))
+    return "one of the two searches certified no saturation point with a failing load above it: such points cannot be compared";
+  return arena_printf(&r->arena, "the searches know their points to %.3g %% (search.resolution), against a margin of %.3g %%",
+                      100 * (special_exp(slack) - 1), 100 * r->margin);
+}
+
 static void say_plan(struct decision_report *r, const struct contract *c) {
   const struct decision_figure *worst = NULL;
   r->planned = (size_t)c->method.sessions;
@@ -153,21 +161,6 @@ static const char *say_open(struct decision_report *r) {
       many ? "so near the margin no number of sessions decides"
            : arena_printf(&r->arena, "about %.0f sessions on each side would decide",
                           fmax(worst->ratio.needed_per_side, (double)(worst->n_a > worst->n_b ? worst->n_a : worst->n_b) + 1)));
-}
-
-/* A saturation point is known to the resolution of its search alone, however little its windows vary: what lies within that of each other
- * cannot be told apart. 0: no search; infinite: no certificate, or the search's range ended first. */
-static double search_slack(const struct result *r) {
-  double slack = 0;
-  if (r == NULL || r->contract.regime.load != LOAD_SATURATION) return 0;
-  for (size_t i = 0; i < r->n_precisions; i++) {
-    const struct result_certificate *c = &r->precisions[i].certificate;
-    if (r->precisions[i].unavailable) continue;
-    if (!c->certified || !(c->passing > 0) || !(c->failing > c->passing)) return INFINITY;
-    double own = special_log(c->failing / c->passing);
-    slack = own > slack ? own : slack;
-  }
-  return slack;
 }
 
 /* The re-run against the sealed sessions. felt: conditions were unlike; NULL */
@@ -237,12 +230,15 @@ void decision_forecast(const struct contract *contract, const struct result *lik
 void decision_plan(const struct result *sealed, struct decision_report *ret) {
   const char *unlike = NULL; /* nothing is compared */
   gather(&sealed->contract, sealed, NULL, 0, &unlike, ret);
+  double slack = result_search_slack(sealed);
+  if (slack >= special_log(1 + ret->margin))
+    ret->why = arena_printf(&ret->arena, "%s: no number of sessions decides that", say_slack(ret, slack));
 }
 
 void decision_make(const struct result *sealed, const struct result *again, struct decision_report *ret) {
   const char *unlike = NULL;
   gather(&sealed->contract, sealed, again, 0, &unlike, ret);
-  double slack = search_slack(sealed) > search_slack(again) ? search_slack(sealed) : search_slack(again),
+  double slack = result_search_slack(sealed) > result_search_slack(again) ? result_search_slack(sealed) : result_search_slack(again),
          limit = special_log(1 + ret->margin);
   bool all_same = ret->n_figures > 0, beyond = false;
   for (size_t i = 0; i < ret->n_figures; i++) {
@@ -255,11 +251,7 @@ void decision_make(const struct result *sealed, const struct result *again, stru
     }
     beyond = beyond || ret->figures[i].beyond;
   }
-  if (slack > 0 && !beyond && !all_same)
-    ret->why = isinf(slack)
-                   ? "one of the two searches certified no saturation point with a failing load above it: such points cannot be compared"
-                   : arena_printf(&ret->arena, "the searches know their points to %.2g %% (search.resolution), against a margin of %.3g %%",
-                                  100 * (special_exp(slack) - 1), 100 * ret->margin);
+  if (slack > 0 && !beyond && !all_same) ret->why = say_slack(ret, slack);
   if (slack <= 0 && !beyond && !all_same) ret->why = say_open(ret);
   ret->decision = beyond ? DECISION_NOT_REPRODUCED : all_same ? DECISION_REPRODUCED : DECISION_INCONCLUSIVE;
   if (unlike == NULL) return;

@@ -38,6 +38,6 @@ const struct live_rule live_rule_affinity = {
               .symptom = LAYER_SYSTEM,
               .contributing = LAYER_BIT(LAYER_SYSTEM) | LAYER_BIT(LAYER_SERVING),
               .open = "who set that: taskset, a cpuset, or the server itself",
-              .next = "let it run on more processors (taskset -p, cpuset.cpus)",
+              .next = "let it run on more processors: taskset -p, or cpuset.cpus; or its own setting, where it binds its threads itself",
               .confirm = "let it run on all processors and measure again",
               .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

@@ -1,4 +1,4 @@
-/* Values are converted from one type of number to another, and back, in calls whose function says so. */
+/* Numbers are converted from one type to another, in calls whose function says so. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,13 +62,13 @@ const struct live_rule live_rule_conversion_live = {
     .threshold = "5 % of the window and 10 % of the running time, in calls from functions whose names hold cast, convert, quant or dtype, "
                  "or in kernels of PyTorch and NumPy that copy into another type",
     .apply = apply,
-    .found = {.title = "Values are converted back and forth",
+    .found = {.title = "Numbers are converted into another type again and again",
               .perturber = "function",
               .otherwise = "processor",
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_FRAMEWORK,
               .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_FRAMEWORK),
-              .open = "whether the narrower type is needed at all: what computes in it is not told apart",
-              .next = "keep values in one type from end to end",
-              .confirm = "run in the wider type throughout and measure again",
+              .open = "which of the two types is needed: the profile does not say what computes in each",
+              .next = "convert them once, and keep them in the type that is computed in",
+              .confirm = "convert them once before, and measure again",
               .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

@@ -5,6 +5,7 @@
 #include "attribute/live_rule.h"
 
 #define READS_LEAST_HZ 65536.0
+#define FREE_LEAST 0.1 /* who waits for a lock waits for who holds it, and that one's wait for the disk is a part of it */
 
 static bool apply(const struct live *live, struct finding *ret) {
   double disk = 0, weighed = 0, running = 0;
@@ -14,7 +15,7 @@ static bool apply(const struct live *live, struct finding *ret) {
     if (l->running < 0.1 * live->at.running) continue;
     disk += l->waits[WAIT_DISK];
     if (most == NULL || l->waits[WAIT_DISK] > most->waits[WAIT_DISK]) most = l;
-    weighed += l->running * l->of_work[WAIT_DISK];
+    weighed += l->running * l->of_work[WAIT_DISK] / fmax(FREE_LEAST, 1 - l->of_work[WAIT_LOCK]);
     running += l->running;
   }
   if (disk < 0.1 || weighed < 0.1 * running) return false;
@@ -35,16 +36,17 @@ static bool apply(const struct live *live, struct finding *ret) {
 }
 
 const struct live_rule live_rule_disk;
-const struct live_rule live_rule_disk = {.name = "disk",
-                                         .summary = "waits for the disk",
-                                         .threshold = "10 % of the working threads' time; each weighs as much as it runs",
-                                         .apply = apply,
-                                         .found = {.title = "Threads that work on requests wait for the disk",
-                                                   .perturber = "disk",
-                                                   .rung = RUNG_ACCOUNTED,
-                                                   .symptom = LAYER_SYSTEM,
-                                                   .contributing = LAYER_BIT(LAYER_SYSTEM) | LAYER_BIT(LAYER_APPLICATION),
-                                                   .open = "which files those are",
-                                                   .next = "keep what is read in memory, or on a faster disk",
-                                                   .confirm = "read the files once before and measure again",
-                                                   .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
+const struct live_rule live_rule_disk = {
+    .name = "disk",
+    .summary = "waits for the disk",
+    .threshold = "10 % of the working threads' time in which they wait for no lock; each weighs as much as it runs",
+    .apply = apply,
+    .found = {.title = "Threads that work on requests wait for the disk",
+              .perturber = "disk",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_SYSTEM,
+              .contributing = LAYER_BIT(LAYER_SYSTEM) | LAYER_BIT(LAYER_APPLICATION),
+              .open = "which files those are",
+              .next = "keep what is read in memory, or on a faster disk",
+              .confirm = "read the files once before and measure again",
+              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

@@ -6,7 +6,7 @@
 #include "attribute/live_rule.h"
 
 enum { SHOWN = 3, LEAST_LOOKS = 8 };
-#define LEAST 0.1 /* of the lane's running time, in one function */
+#define LEAST 0.1 /* of the lane's running time, in one function; and of the server's, where that thread is not full */
 
 static bool apply(const struct live *live, struct finding *ret) {
   const struct live_lane *best_lane = NULL;
@@ -16,7 +16,8 @@ static bool apply(const struct live *live, struct finding *ret) {
     for (size_t k = 0; k < live->at.lanes[i].n_parts; k++) {
       const struct live_part *p = &live->at.lanes[i].parts[k];
       bool named = p->kind == LIVE_PYTHON && p->attributed && !p->spins && !live_tokenizes(p) && !live_logs(p);
-      if (!named || p->n < LEAST_LOOKS || p->share < 0.05 || p->share < LEAST * live->at.lanes[i].running ||
+      bool busy = live->at.lanes[i].busiest >= LIVE_FULL || p->share >= LEAST * live->at.running;
+      if (!named || !busy || p->n < LEAST_LOOKS || p->share < 0.05 || p->share < LEAST * live->at.lanes[i].running ||
           (best != NULL && p->share <= best->share))
         continue;
       best = p;
@@ -47,7 +48,8 @@ const struct live_rule live_rule_host_python;
 const struct live_rule live_rule_host_python = {
     .name = "host_python",
     .summary = "Python of one function in the busy thread",
-    .threshold = "5 % of the window and 10 % of the thread's running time in one function, and 8 looks that found it there: below it, "
+    .threshold = "5 % of the window and 10 % of the thread's running time in one function (of the server's, where that thread is not "
+                 "full), and 8 looks that found it there: below it, "
                  "40 looks a second for some ten seconds do not tell functions apart",
     .apply = apply,
     .found = {.title = "Python in one function takes much of the busy thread",

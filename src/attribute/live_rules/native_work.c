@@ -6,7 +6,9 @@
 #include "attribute/live_rule.h"
 
 enum { LEAST_LOOKS = 12 };
-#define LEAST 0.2  /* of all that the server runs */
+#define LEAST 0.2 /* of all that the server runs */
+#define LEAST_RUNTIME                                                                                                                      \
+  0.12             /* the same of memory and its collection, which no request asks for, where somebody of the program's own is seen */
 #define WHOLE 0.85 /* where it does nothing else, that is what it is for */
 
 /* Of that kind, for whomever. */
@@ -25,7 +27,8 @@ static bool is_purpose(const struct live *live, const struct live_native *n) {
 }
 
 static bool matters(const struct live *live, const struct live_native *n) {
-  return n->work != NULL && n->n >= LEAST_LOOKS && n->share >= 0.05 && n->share >= LEAST * live->at.running && !is_purpose(live, n);
+  double least = n->work != NULL && n->work->of_runtime && n->asker[0] != 0 ? LEAST_RUNTIME : LEAST;
+  return n->work != NULL && n->n >= LEAST_LOOKS && n->share >= 0.05 && n->share >= least * live->at.running && !is_purpose(live, n);
 }
 
 static bool apply(const struct live *live, struct finding *ret) {
@@ -53,7 +56,8 @@ const struct live_rule live_rule_native_work = {
     .name = "native_work",
     .summary = "native code that does other work than a model's",
     .threshold =
-        "a fifth of what the server runs, 5 % of the window and 12 looks, in functions whose names are of one kind, for one function "
+        "a fifth of what the server runs (of memory and its collection 12 %, where a function of the program's own is seen), 5 % of the "
+        "window and 12 looks, in functions whose names are of one kind, for one function "
         "of the program's own: a gateway that only passes texts on may have as much, and it is for its owner to say",
     .apply = apply,
     .found = {.title = "Work beside the model takes much of the running time",

@@ -56,5 +56,5 @@ const struct live_rule live_rule_stops = {
               .symptom = LAYER_SERVING,
               .open = "what is done in the stops: samples of threads are half a second long, stops often shorter",
               .next = "look at what the server does at these times (its log, garbage collection, compilation, a timer)",
-              .confirm = "take that away, or make it as often again, and see whether the stops follow",
+              .confirm = "leave out what runs at these times, or do it twice as often, and see whether the stops follow",
               .bound_holds = "no bound: what was stopped is done afterwards"}};

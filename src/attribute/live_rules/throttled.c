@@ -19,16 +19,17 @@ static bool apply(const struct live *live, struct finding *ret) {
 }
 
 const struct live_rule live_rule_throttled;
-const struct live_rule live_rule_throttled = {.name = "throttled",
-                                              .summary = "throttled by a quota",
-                                              .threshold = "2 % of the time: what the kernel counts (throttled_time)",
-                                              .apply = apply,
-                                              .found = {.title = "A processor quota stops the server",
-                                                        .perturber = "quota",
-                                                        .rung = RUNG_ACCOUNTED,
-                                                        .symptom = LAYER_SYSTEM,
-                                                        .contributing = LAYER_BIT(LAYER_SYSTEM),
-                                                        .open = "whether more processors are there to be had",
-                                                        .next = "raise the quota (cpu.max, or limits.cpu of the container)",
-                                                        .confirm = "raise the quota and measure again",
-                                                        .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};
+const struct live_rule live_rule_throttled = {
+    .name = "throttled",
+    .summary = "throttled by a quota",
+    .threshold = "2 % of the time: what the kernel counts (throttled_time)",
+    .apply = apply,
+    .found = {.title = "A processor quota stops the server",
+              .perturber = "quota",
+              .rung = RUNG_ACCOUNTED,
+              .symptom = LAYER_SYSTEM,
+              .contributing = LAYER_BIT(LAYER_SYSTEM),
+              .open = "whether more processors are available",
+              .next = "raise the quota (cpu.max; cpu.cfs_quota_us of version 1; limits.cpu of a container)",
+              .confirm = "raise the quota and measure again",
+              .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

@@ -3,28 +3,28 @@
 
 #include "attribute/rule.h"
 
+#define ALONE 1.5 /* times what they wait for the next one: else ranks are late by turns */
+
 static bool apply(const struct evidence *e, struct finding *ret) {
   const struct collectives *c = e->collectives;
-  if (c == NULL || c->n_ranks < 2 || c->n_matched < 10) return false;
-  const struct rank_wait *last = &c->ranks[0];
-  int64_t waiting = 0;
-  for (size_t i = 0; i < c->n_ranks; i++) {
-    if (c->ranks[i].n_last > last->n_last) last = &c->ranks[i];
-    waiting += c->ranks[i].wait_ns;
-  }
-  double share = (double)last->n_last / (double)c->n_matched, fair = 1.0 / (double)c->n_ranks;
-  double mean_wait = (double)waiting / (double)(c->n_ranks * (size_t)(c->n_matched));
-  /* What the others wait, on average, of what the trace shows of the device. */
+  if (c == NULL || c->n_ranks < 2 || c->all.n_matched < 10) return false;
+  const struct rank_wait *last = collectives_latest(c, NULL), *second = collectives_latest(c, last);
+  if (last->n_last < 10 || c->all.wait_ns <= 0) return false;
+  double share = (double)last->caused_ns / (double)c->all.wait_ns, fair = last->by_chance / (double)last->n_matched;
+  double others = (double)last->n_kept / (double)last->n_last; /* of its group */
+  /* What each of these waits, on average, of what the trace shows of the device. */
   int64_t whole_ns = e->account->device_total_ns > e->account->wall_ns ? e->account->device_total_ns : e->account->wall_ns;
-  ret->share = whole_ns > 0 ? (double)waiting / (double)(c->n_ranks - 1) / (double)whole_ns : 0;
+  ret->share = whole_ns > 0 ? (double)last->caused_ns / others / (double)whole_ns : 0;
   if (ret->share > 1) ret->share = 1; /* collectives of several streams wait at once */
-  if (share < 0.5 || share < 1.5 * fair || ret->share < 0.02) return false;
+  if (share < 0.5 || share < 1.5 * fair || (double)last->caused_ns < ALONE * (double)second->caused_ns || ret->share < 0.02) return false;
   ret->bounded = true;
   ret->bound = ret->share;
-  ret->bound_holds = "of the time: what the other ranks wait, if what all of them do stays as it is";
+  ret->bound_holds = "of the time of the ranks that wait for it, if what all of them do stays as it is";
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "rank %lld comes last in %lld of %lld collectives (%.0f %%; by chance %.0f %%); the ranks wait %.1f us on average in each",
-                 (long long)last->rank, (long long)last->n_last, (long long)c->n_matched, 100 * share, 100 * fair, mean_wait / 1e3);
+                 "rank %lld alone comes last in %lld of its %lld collectives; %.0f %% of what the ranks wait for one another they wait in "
+                 "these (by chance %.0f %%), each of %.0f there %.1f us on average",
+                 (long long)last->rank, (long long)last->n_last, (long long)last->n_matched, 100 * share, 100 * fair, others,
+                 (double)last->caused_ns / 1e3 / (double)last->n_kept);
   return true;
 }
 
@@ -32,8 +32,9 @@ const struct rule rule_straggler;
 const struct rule rule_straggler = {
     .name = "straggler",
     .summary = "one rank makes the others wait",
-    .threshold =
-        "one rank is last in half of the collectives and half as often again as by chance, and waiting takes 2 % of the window: our choice",
+    .threshold = "half of what the ranks wait for one another, and half as much again as by chance, is in collectives in which one rank is "
+                 "last alone, half as "
+                 "much again as for the next one, and takes 2 % of the window of those who wait: our choice",
     .apply = apply,
     .found = {.title = "waits for one rank",
               .symptom = LAYER_RUNTIME,

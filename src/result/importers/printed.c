@@ -1,5 +1,5 @@
 /* What benchmarks print, as people paste it into an issue: vLLM's and SGLang's «Serving Benchmark Result», perf_analyzer, llama-bench's
- * table, wrk, hey, k6, locust. A tool is one table: which line, which number of it, which figure.
+ * table, wrk, hey, ghz, k6, locust. A tool is one table: which line, which number of it, which figure.
  * Source   the tools' own printing: vllm/benchmarks/serve.py, sglang/bench_serving.py, perf_analyzer's report writer, llama-bench.cpp,
  *          wrk.c, hey's report, k6's end-of-test summary, locust's stats.py */
 #include <ctype.h>
@@ -71,15 +71,23 @@ static const struct row serving[] = {COUNT("Successful requests", 0, "requests t
                                      {"Request rate configured (RPS)", NULL, 0, RATE, NULL, NULL, "", BAR_ANY},
                                      {"Traffic request rate", NULL, 0, RATE, NULL, NULL, "", BAR_ANY}};
 
-static const struct row perf_analyzer[] = {{"Request Rate", NULL, 0, RATE, NULL, NULL, "", BAR_ANY},
-                                           {"Request concurrency", NULL, 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
-                                           COUNT("Request count", 0, "requests that went well", "perf_analyzer"),
-                                           SPEED("Throughput", 0, "requests per second", "perf_analyzer"),
-                                           TIME("Avg latency", NULL, 0, "request latency mean", "perf_analyzer.request_latency.1"),
-                                           TIME("p50 latency", NULL, 0, "request latency p50", "perf_analyzer.request_latency.1"),
-                                           TIME("p90 latency", NULL, 0, "request latency p90", "perf_analyzer.request_latency.1"),
-                                           TIME("p95 latency", NULL, 0, "request latency p95", "perf_analyzer.request_latency.1"),
-                                           TIME("p99 latency", NULL, 0, "request latency p99", "perf_analyzer.request_latency.1")};
+static const struct row perf_analyzer[] = {
+    {"Request Rate", NULL, 0, RATE, NULL, NULL, "", BAR_ANY},
+    {"Request concurrency", NULL, 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
+    COUNT("Request count", 0, "requests that went well", "perf_analyzer"),
+    SPEED("Throughput", 0, "inferences per second", "perf_analyzer"), /* a request may hold a batch */
+    TIME("Avg latency", NULL, 0, "request latency mean", "perf_analyzer.request_latency.1"),
+    TIME("p50 latency", NULL, 0, "request latency p50", "perf_analyzer.request_latency.1"),
+    TIME("p90 latency", NULL, 0, "request latency p90", "perf_analyzer.request_latency.1"),
+    TIME("p95 latency", NULL, 0, "request latency p95", "perf_analyzer.request_latency.1"),
+    TIME("p99 latency", NULL, 0, "request latency p99", "perf_analyzer.request_latency.1")};
+
+/* Where the lines of its summary alone were pasted: "Concurrency: 8, throughput: 146.657 infer/sec, latency 54498 usec"; before 2021 without
+ * "throughput:". Which latency, its heading says. */
+static const struct row perf_summary[] = {
+    {"Concurrency", NULL, 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
+    {"Concurrency", ",", 0, FIGURE, "inferences per second", "perf_analyzer.throughput.1", "1/s", BAR_ANY},
+    TIME("Concurrency", "latency", 0, "request latency, as its heading says which", "perf_analyzer.request_latency.1")};
 
 #define WRK_FAILED(label, column)                                                                                                          \
   { label, NULL, column, SUMMED, "requests that failed", "wrk.count.1", "1", BAR_ANY }
@@ -105,6 +113,16 @@ static const struct row wrk[] = {{"", "threads and", 0, CONCURRENCY, NULL, NULL,
 
 #define HEY_STATUS(label, name)                                                                                                            \
   { label, NULL, 0, SUMMED, name, "hey.count.1", "1", BAR_ANY }
+/* ghz prints them as hey does, with "50 % in" in place of "50%". */
+#define HEY_LATENCIES(tool, percent)                                                                                                       \
+  TIME("Average:", NULL, 0, "request latency mean", tool ".request_latency.1"),                                                            \
+      TIME("Fastest:", NULL, 0, "request latency min", tool ".request_latency.1"),                                                         \
+      TIME("50" percent, NULL, 0, "request latency p50", tool ".request_latency.1"),                                                       \
+      TIME("75" percent, NULL, 0, "request latency p75", tool ".request_latency.1"),                                                       \
+      TIME("90" percent, NULL, 0, "request latency p90", tool ".request_latency.1"),                                                       \
+      TIME("95" percent, NULL, 0, "request latency p95", tool ".request_latency.1"),                                                       \
+      TIME("99" percent, NULL, 0, "request latency p99", tool ".request_latency.1"),                                                       \
+      TIME("Slowest:", NULL, 0, "request latency max", tool ".request_latency.1")
 static const struct row hey[] = {{"Total:", NULL, 0, SECONDS, NULL, NULL, "s", BAR_ANY},
                                  SPEED("Requests/sec:", 0, "requests per second", "hey"),
                                  HEY_STATUS("[200]", "requests that went well"),
@@ -119,14 +137,13 @@ static const struct row hey[] = {{"Total:", NULL, 0, SECONDS, NULL, NULL, "s", B
                                  HEY_STATUS("[502]", "requests that failed"),
                                  HEY_STATUS("[503]", "requests that failed"),
                                  HEY_STATUS("[504]", "requests that failed"),
-                                 TIME("Average:", NULL, 0, "request latency mean", "hey.request_latency.1"),
-                                 TIME("Fastest:", NULL, 0, "request latency min", "hey.request_latency.1"),
-                                 TIME("50%", NULL, 0, "request latency p50", "hey.request_latency.1"),
-                                 TIME("75%", NULL, 0, "request latency p75", "hey.request_latency.1"),
-                                 TIME("90%", NULL, 0, "request latency p90", "hey.request_latency.1"),
-                                 TIME("95%", NULL, 0, "request latency p95", "hey.request_latency.1"),
-                                 TIME("99%", NULL, 0, "request latency p99", "hey.request_latency.1"),
-                                 TIME("Slowest:", NULL, 0, "request latency max", "hey.request_latency.1")};
+                                 HEY_LATENCIES("hey", "%")};
+
+static const struct row ghz[] = {{"Total:", NULL, 0, SECONDS, NULL, NULL, "s", BAR_ANY},
+                                 COUNT("Count:", 0, "requests", "ghz"),
+                                 SPEED("Requests/sec:", 0, "requests per second", "ghz"),
+                                 COUNT("[OK]", 0, "requests that went well", "ghz"),
+                                 HEY_LATENCIES("ghz", " % in")};
 
 static const struct row k6[] = {{"vus_max", NULL, 0, CONCURRENCY, NULL, NULL, "", BAR_ANY},
                                 COUNT("http_reqs", 0, "requests", "k6"),
@@ -159,14 +176,29 @@ static const struct tool tools[] = {
     {"vllm bench serve", {"Mean TTFT (ms)", "Request throughput (req/s)"}, NULL, false, true, ROWS(serving)},
     {"perf_analyzer", {"infer/sec", "Request Rate:"}, "Request Rate:", false, true, ROWS(perf_analyzer)},
     {"perf_analyzer", {"infer/sec", "Client:"}, "Request concurrency:", false, true, ROWS(perf_analyzer)},
+    {"perf_analyzer", {"Inferences/Second vs. Client", "infer/sec, latency"}, "Concurrency:", false, true, ROWS(perf_summary)},
     {"wrk", {"Thread Stats", "Requests/sec:"}, " test @ ", false, false, ROWS(wrk)},
+    {"ghz", {"Count:", "Response time histogram:"}, "Summary:", false, false, ROWS(ghz)},
     {"hey", {"Latency distribution:", "Slowest:"}, "Summary:", false, false, ROWS(hey)},
     {"k6", {"http_req_duration", "http_reqs"}, NULL, false, true, ROWS(k6)},
     {"locust", {"# reqs", "Aggregated"}, "# fails", true, false, ROWS(locust)},
     {"llama-bench", {"test |", "t/s |"}, NULL, false, false, NULL, 0}};
 
+/* A blank in a mark is any number of them: tables are laid out again by who pastes them. */
+static bool begins_with_mark(const char *text, const char *mark) {
+  for (; *mark != 0; mark++) {
+    size_t blanks = *mark == ' ' ? strspn(text, " ") : 0;
+    if (*mark == ' ' ? blanks == 0 : *text != *mark) return false;
+    text += *mark == ' ' ? blanks : 1;
+  }
+  return true;
+}
+
 static bool has_mark(const struct import_file *file, const char *mark) {
-  return mark == NULL || strstr(file->text, mark) != NULL;
+  if (mark == NULL) return true;
+  for (const char *at = file->text; (at = strchr(at, mark[0])) != NULL; at++)
+    if (begins_with_mark(at, mark)) return true;
+  return false;
 }
 
 static const struct tool *tool_of(const struct import_file *file) {
@@ -332,6 +364,7 @@ struct llama {
     double rate, deviation;
   } rows[LLAMA_ROWS_MAX];
   size_t n;
+  bool several; /* models */
 };
 
 static size_t cells_of(const char *line, const char *end, struct bytes cells[COLUMNS_MAX]) {
@@ -394,13 +427,16 @@ static void take_llama_line(struct imported *m, const char *line, const char *en
   *row = (struct llama_row){test_name(&m->arena, cells[at[1]]), cells_text(&m->arena, cells, n, at), value, NAN};
   if (next_number(p, stop, &value, &unit_ms) != NULL) row->deviation = value;
   l->n++;
-  if (at[0] < n && m->model[0] == 0)
-    m->model = import_words(
-        m, arena_printf(&m->arena, "%.*s", (int)(cells[at[0]].length < 100 ? cells[at[0]].length : 100), cells[at[0]].ptr));
+  if (at[0] >= n) return;
+  const char *model = import_words(
+      m, arena_printf(&m->arena, "%.*s", (int)(cells[at[0]].length < 100 ? cells[at[0]].length : 100), cells[at[0]].ptr));
+  l->several = l->several || (l->n > 1 && strcmp(m->model, model) != 0);
+  m->model = model;
 }
 
 /* Rows of one test in several settings are named with them. */
 static void end_llama(struct imported *m, const struct llama *l) {
+  if (l->several) m->model = ""; /* each row is named with its own */
   for (size_t i = 0; i < l->n; i++) {
     bool again = false;
     for (size_t k = 0; k < l->n; k++) again = again || (k != i && strcmp(l->rows[k].test, l->rows[i].test) == 0);
@@ -488,6 +524,6 @@ static enum lynx_status read_text(const struct import_file *files, size_t n, str
 const struct importer importer_printed = {
     .name = "printed",
     .summary = "what benchmarks print, as people paste it",
-    .files = "text of vllm bench serve, SGLang's bench_serving, perf_analyzer, llama-bench, wrk, hey, k6 or locust",
+    .files = "text of vllm bench serve, SGLang's bench_serving, perf_analyzer, llama-bench, wrk, hey, ghz, k6 or locust",
     .recognise = recognise,
     .read = read_text};

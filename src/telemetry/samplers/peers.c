@@ -2,8 +2,10 @@
  * no wait of the server's own threads.
  * Series   server.local_peers: sockets of theirs that lead to another process of this machine: connections that they made over TCP, and
  *          streams of the Unix domain, standard streams not counted
+ *          server.held: of their TCP connections to one another and to other processes of this machine, those of which an end of theirs
+ *          holds bytes back (socket_holds_back); server.held_port: the port of one of these that somebody listens on
  * Source   /proc/PID/fd, /proc/PID/ns/net, netlink's sock_diag
- * Cost     a dump of the machine's connections, every 2 s
+ * Cost     a dump of the machine's connections, every 2 s; at each sample a question for each of 64 connections at most
  * Limits   nothing where theirs is another network namespace or their descriptors may not be read; pipes and shared memory are not seen */
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/process_sockets.h"
@@ -21,13 +24,15 @@
 #include "telemetry/sampler.h"
 #include "telemetry/socket_diag.h"
 
-enum { SOCKETS_MAX = 4096, ENDS_MAX = 4096, ESTABLISHED = 1, LISTENS = 10, STANDARD_STREAMS = 3 };
+enum { SOCKETS_MAX = 4096, ENDS_MAX = 4096, INNER_MAX = 64, ESTABLISHED = 1, LISTENS = 10, STANDARD_STREAMS = 3 };
 #define EVERY_NS INT64_C(2000000000)
 
 /* One end of a connection of theirs. */
 struct end {
   unsigned short port, peer_port;
   bool listens, is_local;
+  unsigned char family;
+  struct inet_diag_sockid id;
 };
 
 struct peers {
@@ -37,6 +42,8 @@ struct peers {
   size_t n, n_streams; /* n_streams: to other processes, of the Unix domain */
   struct end ends[ENDS_MAX];
   size_t n_ends;
+  struct end inner[INNER_MAX]; /* of connections within the server, and to those whom it asks */
+  size_t n_inner;
 };
 
 static bool peers_open(const struct root *root, void **ret_state) {
@@ -50,6 +57,7 @@ static void peers_watch(void *state, int64_t pid) {
   struct peers *p = state;
   p->pid = pid;
   p->last_ns = 0;
+  p->n_inner = 0;
 }
 
 static bool is_theirs(const struct peers *p, unsigned long long inode) {
@@ -84,7 +92,8 @@ static bool read_sockets(struct peers *p) {
     return false;
   p->n = 0;
   process_tree_read(p->root, p->pid, &tree);
-  for (size_t i = 0; i < tree.n; i++) p->n = process_sockets(p->root, tree.pids[i], p->inodes, p->n, SOCKETS_MAX);
+  for (size_t i = 0; i < tree.n; i++) /* but not us, where the server started us */
+    if (tree.pids[i] != (int64_t)getpid()) p->n = process_sockets(p->root, tree.pids[i], p->inodes, p->n, SOCKETS_MAX);
   bool all = p->n > 0 && p->n < SOCKETS_MAX;
   for (size_t i = 0; i < tree.n; i++) leave_out_streams(p, tree.pids[i]);
   return all;
@@ -112,8 +121,12 @@ static void take_connection(void *context, const char *bytes, size_t n) {
   if (n < sizeof m) return;
   (void)memcpy(&m, bytes, sizeof m);
   if (p->n_ends == ENDS_MAX || !is_theirs(p, m.idiag_inode)) return;
-  p->ends[p->n_ends++] = (struct end){
-      .port = ntohs(m.id.idiag_sport), .peer_port = ntohs(m.id.idiag_dport), .listens = m.idiag_state == LISTENS, .is_local = is_local(&m)};
+  p->ends[p->n_ends++] = (struct end){.port = ntohs(m.id.idiag_sport),
+                                      .peer_port = ntohs(m.id.idiag_dport),
+                                      .listens = m.idiag_state == LISTENS,
+                                      .is_local = is_local(&m),
+                                      .family = m.idiag_family,
+                                      .id = m.id};
 }
 
 static void take_stream(void *context, const char *bytes, size_t n) {
@@ -147,8 +160,46 @@ static bool leads_away(const struct peers *p, const struct end *e) {
   return true;
 }
 
+static bool is_within(const struct peers *p, const struct end *e) {
+  for (size_t i = 0; i < p->n_ends; i++)
+    if (!p->ends[i].listens && p->ends[i].port == e->peer_port && p->ends[i].peer_port == e->port) return true;
+  return false;
+}
+
+static void keep_inner(struct peers *p) {
+  p->n_inner = 0;
+  for (size_t i = 0; i < p->n_ends && p->n_inner < INNER_MAX; i++) {
+    const struct end *e = &p->ends[i];
+    if (!e->listens && e->is_local && (is_within(p, e) || leads_away(p, e))) p->inner[p->n_inner++] = *e;
+  }
+}
+
+static unsigned short port_of(const struct peers *p, const struct end *e) {
+  for (size_t i = 0; i < p->n_ends; i++)
+    if (p->ends[i].listens && p->ends[i].port == e->port) return e->port;
+  return e->peer_port;
+}
+
+static void look_at_inner(const struct peers *p, const struct sampler_sink *sink) {
+  size_t n_seen = 0, n_held = 0;
+  unsigned short port = 0;
+  int asks = p->n_inner > 0 ? socket_diag_open() : -1;
+  for (size_t i = 0; i < p->n_inner && asks >= 0; i++) {
+    struct tcp_info info = {.tcpi_unacked = 0};
+    if (!socket_diag_one(asks, p->inner[i].family, &p->inner[i].id, &info)) continue;
+    n_seen++;
+    if (!socket_holds_back(&info)) continue;
+    n_held++;
+    port = port_of(p, &p->inner[i]);
+  }
+  if (asks >= 0) (void)close(asks); /* only read */
+  if (n_seen > 0) sink->value(sink->context, "server.held", (double)n_held);
+  if (n_held > 0) sink->value(sink->context, "server.held_port", (double)port);
+}
+
 static void peers_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct peers *p = state;
+  if (p->pid > 0) look_at_inner(p, sink);
   if (p->pid <= 0 || (p->last_ns != 0 && now_ns - p->last_ns < EVERY_NS)) return;
   p->last_ns = now_ns;
   p->n_ends = p->n_streams = 0;
@@ -159,6 +210,7 @@ static void peers_sample(void *state, int64_t now_ns, const struct sampler_sink 
   size_t n = p->n_streams;
   for (size_t i = 0; i < p->n_ends; i++) n += leads_away(p, &p->ends[i]);
   sink->value(sink->context, "server.local_peers", (double)n);
+  keep_inner(p);
 }
 
 const struct sampler sampler_peers;

@@ -6,22 +6,17 @@
  * Limits   a proxy ends a connection: what is behind it is not seen */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
-#include <linux/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/number.h"
 #include "telemetry/kernel_counter.h"
 #include "telemetry/sampler.h"
+#include "telemetry/socket_diag.h"
 
 enum { DESCRIPTORS_MAX = 4096, ENDS_MAX = 256 };
 
@@ -62,52 +57,18 @@ static void name_end(const struct sockaddr_storage *address, __be16 *ret_port, _
   }
 }
 
-static bool ask_of(int asks, const struct sockaddr_storage *from, const struct sockaddr_storage *to) {
-  struct {
-    struct nlmsghdr head;
-    struct inet_diag_req_v2 question;
-  } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
-               .question = {.sdiag_family = (unsigned char)from->ss_family,
-                            .sdiag_protocol = IPPROTO_TCP,
-                            .idiag_ext = 1U << (INET_DIAG_INFO - 1),
-                            .idiag_states = ~0U,
-                            .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}};
-  name_end(from, &message.question.id.idiag_sport, message.question.id.idiag_src);
-  name_end(to, &message.question.id.idiag_dport, message.question.id.idiag_dst);
-  return send(asks, &message, sizeof message, 0) == (ssize_t)sizeof message;
-}
-
-/* False: the kernel knows no such connection. */
-static bool answer_of(int asks, struct tcp_info *ret) {
-  char bytes[4096];
-  struct nlmsghdr head;
-  ssize_t got = recv(asks, bytes, sizeof bytes, 0);
-  size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct inet_diag_msg));
-  if (got < (ssize_t)sizeof head) return false;
-  (void)memcpy(&head, bytes, sizeof head);
-  if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len > (size_t)got) return false;
-  for (struct rtattr attribute; at + sizeof attribute <= head.nlmsg_len; at += RTA_ALIGN(attribute.rta_len)) {
-    (void)memcpy(&attribute, bytes + at, sizeof attribute);
-    size_t n = attribute.rta_len;
-    if (n < sizeof attribute || n > head.nlmsg_len - at) return false;
-    if (attribute.rta_type != INET_DIAG_INFO) continue;
-    if (n - RTA_LENGTH(0) < offsetof(struct tcp_info, tcpi_min_rtt)) return false; /* of Linux before 4.6 */
-    (void)memcpy(ret, bytes + at + RTA_LENGTH(0), n - RTA_LENGTH(0) < sizeof *ret ? n - RTA_LENGTH(0) : sizeof *ret);
-    return true;
-  }
-  return false;
-}
-
-/* Less than a segment waits though the window of the network has room, and what was sent is not acknowledged. */
+/* Does that end of the connection hold bytes back? */
 static void look_at_other_end(struct wire *w, int fd, const struct sockaddr_storage *peer) {
   struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
   struct tcp_info info = {.tcpi_unacked = 0};
+  struct inet_diag_sockid id = {.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
   socklen_t n = sizeof own;
-  if (w->asks < 0 || w->n_ends >= ENDS_MAX || getsockname(fd, (struct sockaddr *)&own, &n) != 0) return;
-  if (own.ss_family != peer->ss_family || !ask_of(w->asks, peer, &own) || !answer_of(w->asks, &info)) return;
+  if (w->asks < 0 || w->n_ends >= ENDS_MAX || getsockname(fd, (struct sockaddr *)&own, &n) != 0 || own.ss_family != peer->ss_family) return;
+  name_end(peer, &id.idiag_sport, id.idiag_src);
+  name_end(&own, &id.idiag_dport, id.idiag_dst);
+  if (!socket_diag_one(w->asks, (unsigned char)peer->ss_family, &id, &info)) return;
   w->n_ends++;
-  bool waits = info.tcpi_notsent_bytes > 0 && info.tcpi_notsent_bytes < info.tcpi_snd_mss, room = info.tcpi_unacked < info.tcpi_snd_cwnd;
-  if (waits && room && info.tcpi_unacked > 0) w->n_held++;
+  w->n_held += socket_holds_back(&info);
 }
 
 static void look_at(void *context, const char *name) {
@@ -127,14 +88,12 @@ static void look_at(void *context, const char *name) {
 }
 
 static void wire_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
-  static const struct timeval patience = {.tv_usec = 20000};
   struct wire *w = state;
   double sent_again = kernel_counter(w->root, "/proc/net/snmp", "Tcp: ", "RetransSegs"), before = w->sent_again;
   int64_t span_ns = w->last_ns > 0 ? now_ns - w->last_ns : 0;
   w->least_s = -1;
   w->n_ends = w->n_held = 0;
-  w->asks = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (w->asks >= 0 && setsockopt(w->asks, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) w->n_ends = ENDS_MAX;
+  w->asks = socket_diag_open();
   (void)root_list(w->root, "/proc/self/fd", DESCRIPTORS_MAX, look_at, w);
   if (w->asks >= 0) (void)close(w->asks); /* only read */
   if (w->least_s > 0) sink->value(sink->context, "wire.round_trip_s", w->least_s);

@@ -51,6 +51,7 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
     default:
       if (bytes_equal(key, "Collective name")) span->collective = value;
       else if (bytes_equal(key, "Process Group Name")) span->group = value;
+      else if (bytes_equal(key, "Process Group Ranks")) span->members = value;
       else if (bytes_equal(key, "In msg nelems")) span->elements = chrome_number(value, -1);
       else if (bytes_equal(key, "Seq")) span->sequence = chrome_number(value, -1);
       break;
