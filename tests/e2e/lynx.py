@@ -14,12 +14,15 @@ import sys
 import tempfile
 import time
 
+import printed_steps
+
 BUILD = os.environ["BUILD"]
 SOURCE = os.environ["SOURCE"]
 SANITIZED = os.environ.get("SANITIZED", "none") != "none"
 LYNX = os.path.join(BUILD, "lynxbench")
 REF = os.path.join(BUILD, "lynxbench-ref")
 SHIM = os.path.join(BUILD, "tests", "failing.so")
+STEPS = os.environ.get("LYNX_TESTS_STEPS")  # a file: next steps are run, and what came of them is added there
 failures = []
 n_checks = 0
 
@@ -106,6 +109,8 @@ def lynx(*args, timeout=120, env=None, **kw):
     check(r.returncode >= 0, f"lynxbench {args} was ended by signal {-r.returncode}: {r.stderr[-500:]}")
     if "Sanitizer" in r.stderr:
         check(False, f"lynxbench {args}: {r.stderr[-3000:]}")
+    if STEPS:
+        printed_steps.run_steps(r.stdout + r.stderr, kw.get("cwd"), environment(**(env or {})), STEPS)
     return r
 
 
@@ -192,8 +197,8 @@ def contract(path, port, **fields):
         "name": "test",
         "executor": f'{{endpoint: "http://127.0.0.1:{port}"}}',
         "workload": "{model: metronome, output_tokens: 5, prompts: {count: 8, bytes: 32}}",
-        "regime": "{load: constant, rate_per_s: 20}",
-        "method": "{warm_up: 200ms, counted: 1s, sessions: 2, drain: 2s, request_timeout: 5s, "
+        "regime": "{load: constant, rate_per_s: 40}",
+        "method": "{warm_up: 200ms, counted: 500ms, sessions: 2, drain: 2s, request_timeout: 5s, "
         "instrument_error_at_most: 1, steady: reported}",
     }
     sections.update(fields)

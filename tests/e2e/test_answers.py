@@ -4,7 +4,7 @@ import pytest
 from lynx import *
 
 METHOD = (
-    "{warm_up: 200ms, counted: 1500ms, sessions: 2, drain: 3s, request_timeout: 8s, instrument_error_at_most: 1, "
+    "{warm_up: 200ms, counted: 700ms, sessions: 2, drain: 3s, request_timeout: 8s, instrument_error_at_most: 1, "
     "steady: reported}"
 )
 
@@ -25,7 +25,7 @@ class Given:
             f"{self.d}/{name}.yaml",
             self.port,
             workload="{model: metronome, output_tokens: 10}",
-            regime="{load: constant, rate_per_s: 30}",
+            regime="{load: constant, rate_per_s: 60}",
             method=METHOD,
             checks="[]",
             accuracy=text,

@@ -35,8 +35,8 @@ def test_sealed_anew_without_a_change_is_the_same(bundle, d):
     check_equal(checks(forge(bundle, f"{d}/same.lynx")), checks(bundle), "all the same")
 
 
-TWICE = "UPDATE meta SET value = replace(value, 'rate_per_s: 20', 'rate_per_s: 40') WHERE key = 'contract'"
-EARLIER = "(SELECT min(start_realtime_ns) FROM session) + 1100000000"
+TWICE = "UPDATE meta SET value = replace(value, 'rate_per_s: 40', 'rate_per_s: 80') WHERE key = 'contract'"
+EARLIER = "(SELECT min(start_realtime_ns) FROM session) + 600000000"
 ALTERED = [
     ("rows", "failed", "UPDATE request SET first_token_ns = first_token_ns - 1"),
     ("rows", "failed", "UPDATE request SET end_ns = written_ns WHERE id = 3"),

@@ -208,6 +208,22 @@ def test_conditions_that_one_side_does_not_tell_are_no_comparison(strict, d):
     check("no sample" not in lynx("compare", none, none).stdout, "of neither side: as it was")
 
 
+def test_figures_of_unlike_loads_are_no_comparison(d):
+    nothing = '{driver: "null", model: none, output_tokens: 2, prompts: {count: 2, bytes: 8}}'
+    for name, regime in (("a", "{load: constant, rate_per_s: 40}"), ("b", "{load: constant, rate_per_s: 80}")):
+        path = contract(f"{d}/{name}.yaml", 1, executor="{}", workload=nothing, regime=regime)
+        assert lynx("run", path, "--out", f"{d}/{name}.lynx", "--quiet").returncode == 0
+    r = lynx("compare", f"{d}/a.lynx", f"{d}/b.lynx", "--json")
+    out = json.loads(r.stdout)
+    check_equal(r.returncode, 3, f"no verdict: {out}")
+    check_equal(out["loads_differ"], "regime.rate_per_s: A 40, B 80", "which")
+    check({f["why"] for f in out["figures"]} == {"the loads differ"}, out)
+    r = lynx("compare", f"{d}/a.yaml", f"{d}/b.yaml", "--out", f"{d}/x")
+    check(r.returncode == 2 and "nothing was run" in r.stderr and "regime.rate_per_s: A 40, B 80" in r.stderr, r.stderr)
+    text = lynx("compare", f"{d}/a.lynx", f"{d}/b.lynx").stdout
+    check("better one" not in text and "inconclusive: the loads differ" in text, text)
+
+
 @pytest.mark.parametrize("share, differ", [(0.5, True), (0.22, False)])
 def test_unlike_conditions_are_no_comparison(strict, d, share, differ):
     """Half of the processors were somebody else's in A, and a fifth in B: whose that is, and what to do."""

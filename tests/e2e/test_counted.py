@@ -10,9 +10,9 @@ import pytest
 import lynx as l
 from made import Stream, event, server, usage
 
-METHOD = """{warm_up: 200ms, counted: 1s, sessions: 2, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1,
+METHOD = """{warm_up: 200ms, counted: 500ms, sessions: 2, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1,
   steady: reported, failures_at_most: 1}"""
-RATE, TOKENS = 20, 20
+RATE, TOKENS = 40, 20
 
 
 def measured(folder, answer, workload="", **fields):
@@ -69,6 +69,38 @@ def test_answers_without_a_token_support_no_claim(tmp_path):
     assert claim.returncode == 1 and "hold no token" in claim.stdout, claim.stdout
 
 
+def texts(n_events, tokens):
+    """So many events with text, and usage that reports so many tokens; None: no usage."""
+
+    def answer(handler, n, body):
+        s = Stream(handler)
+        for _ in range(n_events(n)):
+            s.text("word ")
+        s.end(tokens(n))
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "n_events, tokens, because",
+    [
+        (lambda n: 0 if n % 3 == 0 else TOKENS, lambda n: TOKENS, "hold no text, though their usage reports tokens"),
+        (lambda n: TOKENS, lambda n: 0, "answers reports no token, and they hold text"),
+        (lambda n: 5, lambda n: TOKENS if n % 2 else None, "an event of the others held 4 tokens"),
+        (lambda n: TOKENS, lambda n: TOKENS if n % 2 else None, None),
+    ],
+    ids=["no text", "usage 0", "usage of half, 4 an event", "usage of half, 1 an event"],
+)
+def test_tokens_that_are_not_known_support_no_claim(tmp_path, n_events, tokens, because):
+    out, _ = measured(tmp_path, texts(n_events, tokens))
+    claim = l.lynx("claim", out)
+    if because:
+        assert claim.returncode == 1 and because in claim.stdout, claim.stdout
+    else:
+        said = ("hold no text", "reports no token", "an event of the others")
+        assert not any(words in claim.stdout for words in said), claim.stdout
+
+
 def test_half_an_answer_is_not_finished(tmp_path):
     """Text and [DONE], and neither a finish reason nor usage."""
 
@@ -90,6 +122,11 @@ def test_an_error_in_a_stream_is_no_success(tmp_path):
 
     out, _ = measured(tmp_path, errs)
     assert outcomes(out) == {("error in stream", "the engine is dead")}, outcomes(out)
+    assert "the first: 'the engine is dead'" in l.lynx("show", out).stdout
+    l.lynx("report", out, "--out", tmp_path / "r.html")
+    l.lynx("report", out, "--out", tmp_path / "s.html", "--disclose", "shared")
+    assert "<q>the engine is dead</q>" in (tmp_path / "r.html").read_text()
+    assert "the engine is dead" not in (tmp_path / "s.html").read_text()
 
 
 @pytest.mark.parametrize("n_held", [0, 3])
@@ -99,7 +136,7 @@ def test_requests_of_the_warm_up_that_hold_the_slots_are_told(tmp_path, n_held):
 
     def holds(handler, n, body):
         if free.acquire(blocking=False):
-            time.sleep(1.4)
+            time.sleep(0.9)
             free.release()
         s = Stream(handler)
         s.text("word ", after=0.01)
@@ -139,7 +176,7 @@ def test_two_answers_to_a_request_are_no_more_than_was_asked_for(tmp_path):
 def test_a_few_failures_decide_nothing(tmp_path):
     def seldom(handler, n, body):
         s = Stream(handler)
-        if n in (5, 10, 15):
+        if n in (10, 15, 20):
             return
         for _ in range(TOKENS):
             s.text("word ")

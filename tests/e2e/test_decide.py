@@ -2,9 +2,12 @@
 And how many of a server with four slots; and a lower precision.
 The bounds and queues themselves are held in tests/unit/test_decide.c and test_fleet.c."""
 
+import contextlib
 import json
 import math
 import os
+import re
+import sqlite3
 
 import pytest
 
@@ -105,24 +108,10 @@ def test_a_run_in_which_nothing_was_slowed():
 
 # --- how many ---
 
-CLIMBS = "{warm_up: 200ms, counted: 1s, sessions: 1, drain: 5s, steady: reported, instrument_error_at_most: 1}"
-
-
 @pytest.fixture(scope="module")
-def climb(tmp_path_factory):
+def climb():
     """Four slots of 20 ms each: what more are sent only waits."""
-    folder = tmp_path_factory.mktemp("climb")
-    with l.reference("--mode", "metronome", "--first-token", "20ms", "--gap", "0ms", "--slots", "4") as port:
-        l.contract(
-            str(folder / "c.yaml"),
-            port,
-            workload="{model: metronome, output_tokens: 1, prompts: {count: 8, bytes: 32}}",
-            regime="{load: climb, concurrency: 16}",
-            method=CLIMBS,
-        )
-        r = l.lynx("run", folder / "c.yaml", "--out", folder / "c.lynx", "--quiet")
-        assert r.returncode in (0, 3, 4), r.stderr
-    return folder / "c.lynx"
+    return f"{l.SOURCE}/tests/recorded/bundles/climb.lynx"
 
 
 def fleet(climb, *words, code=0):
@@ -347,3 +336,121 @@ def test_bad_questions_of_precision(tmp_path, words, says):
 
 if __name__ == "__main__":
     l.main(__file__)
+
+
+# --- cost ---
+
+SELLS = {
+    "workload": "{model: metronome, output_tokens: 12, prompts: {count: 8, bytes: 32}}",
+    "regime": "{load: closed, concurrency: 4}",
+    "method": "{warm_up: 200ms, counted: 800ms, sessions: 3, drain: 2s, request_timeout: 5s, "
+    "instrument_error_at_most: 1, steady: reported}",
+    "slo": "[{metric: end_to_end, quantile: 0.5, at_most: 1s}]",
+}
+
+
+@pytest.fixture(scope="module")
+def sold(tmp_path_factory):
+    """Two servers: a token each 8 ms, and each 4 ms. The second costs 1.6 times as much by its contract."""
+    d = tmp_path_factory.mktemp("sold")
+    for name, gap, price in (("a", "8ms", 5), ("b", "4ms", 8)):
+        with l.reference("--mode", "metronome", "--first-token", "4ms", "--gap", gap) as port:
+            cost = f"{{price_per_hour: {price}, currency: EUR, power_watts: 100}}"
+            path = l.contract(f"{d}/{name}.yaml", port, cost=cost, **SELLS)
+            r = l.lynx("run", path, "--out", f"{d}/{name}.lynx", "--quiet")
+            assert r.returncode == 0, r.stderr
+    return f"{d}/a.lynx", f"{d}/b.lynx"
+
+
+def cost(*words, code):
+    r = l.lynx("decide", "cost", *words, "--json")
+    assert r.returncode == code, (words, r.stdout, r.stderr)
+    return json.loads(r.stdout)
+
+
+def good_tokens_per_s(bundle, within_ns, seconds=0.8):
+    """From the rows: all tokens of answers that ended in the counted window, and soon enough."""
+    sql = """SELECT sum(r.output_tokens) FROM request r JOIN session s ON r.session = s.id
+        WHERE r.outcome = 'ok' AND r.end_ns >= s.warm_up_ns AND r.end_ns < s.warm_up_ns + s.counted_ns
+        AND r.end_ns - r.scheduled_ns <= ? GROUP BY s.id"""
+    with contextlib.closing(sqlite3.connect(f"file:{bundle}?mode=ro", uri=True)) as db:
+        sums = [n for (n,) in db.execute(sql, (within_ns,))]
+    return sum(sums) / len(sums) / seconds
+
+
+def test_what_a_run_costs(sold):
+    rate = good_tokens_per_s(sold[0], 1e9)
+    [run] = cost(sold[0], code=0)["runs"]
+    million, useful = run["per_million"], run["useful_per_s"]
+    assert useful["estimate"] == pytest.approx(rate) and run["unit"] == "output tokens", run
+    assert useful["high"] / useful["low"] > 1 + 2 * 12 / (0.8 * rate), "no narrower than a request of a window"
+    assert million["estimate"] == pytest.approx(5 / (3600 * rate) * 1e6)
+    assert million["low"] == pytest.approx(5 / (3600 * useful["high"]) * 1e6)
+    assert run["joules_stated"]["estimate"] == pytest.approx(100 / rate)
+    [other] = cost(sold[0], "--price", "10", "--price-error", "5%", "--sold", "0.5", code=0)["runs"]
+    assert other["per_million"]["estimate"] == pytest.approx(4 * million["estimate"])
+    reach = math.hypot(math.log(useful["estimate"] / useful["low"]), math.log(1.05))
+    assert other["per_million"]["high"] == pytest.approx(4 * million["estimate"] * math.exp(reach))
+    text = l.lynx("decide", "cost", sold[0]).stdout
+    assert text.startswith(f"{million['estimate']:.4g} [") and "EUR per million output tokens.\nnext: " in text, text
+
+
+def test_late_answers_are_not_sold(tmp_path):
+    """The long ones are late: most tokens are theirs."""
+    fields = SELLS | {
+        "workload": "{model: metronome, output_tokens: 40, output_distribution: uniform, output_spread: 0.9, "
+        "prompts: {count: 8, bytes: 32}}",
+        "slo": "[{metric: end_to_end, quantile: 0.3, at_most: 330ms}]",
+        "regime": "{load: constant, rate_per_s: 40}",
+        "cost": "{price_per_hour: 5, currency: EUR}",
+    }
+    with l.reference("--mode", "metronome", "--first-token", "4ms", "--gap", "8ms") as port:
+        path = l.contract(f"{tmp_path}/c.yaml", port, **fields)
+        assert l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet").returncode == 0
+    [run] = cost(f"{tmp_path}/c.lynx", code=0)["runs"]
+    assert run["useful_per_s"]["estimate"] == pytest.approx(good_tokens_per_s(f"{tmp_path}/c.lynx", 330e6)), run
+    shown = l.show(f"{tmp_path}/c.lynx")["precisions"][0]
+    by_requests = shown["output_rate"]["estimate"] * shown["goodput"]["estimate"] / shown["request_rate"]["estimate"]
+    assert run["useful_per_s"]["high"] < by_requests, "shares of requests would say more"
+
+
+def test_which_of_two_costs_less(sold):
+    found = cost(*sold, code=0)
+    gain, even = found["useful_ratio"], found["break_even_price"]
+    assert found["verdict"] == "B costs less" and 1.6 < gain["low"] <= gain["estimate"] <= gain["high"] < 2.6, found
+    assert found["cost_ratio"]["estimate"] == pytest.approx(1.6 / gain["estimate"])
+    assert even["estimate"] == pytest.approx(5 * gain["estimate"]) and even["low"] == pytest.approx(5 * gain["low"])
+    assert cost(*sold, "--other-price", "15", code=1)["verdict"] == "B costs more"
+    at = f"{even['estimate']:.6g}"
+    assert cost(*sold, "--other-price", at, code=3)["verdict"] == "not decided", "at the break-even price"
+    assert cost(*sold, "--other-price", f"{0.9 * even['estimate']:.6g}", "--price-error", "20%", code=3)
+    assert cost(sold[0], sold[0], code=3)["cost_ratio"]["low"] < 1, "the same run"
+    assert cost(*sold, "--other-sold", "50%", code=1)["runs"][0]["sold"] == 1, "idle hours are paid, too"
+
+
+@pytest.mark.parametrize(
+    "field, was, becomes, because",
+    [
+        ("what is bought", "output_tokens: 12", "output_tokens: 13", "workload.output_tokens: A 12, B 13"),
+        ("objectives", "at_most: 1s", "at_most: 2s", "slo"),
+        ("load", "concurrency: 4", "concurrency: 5", "regime.concurrency: A 4, B 5"),
+        ("currency", "EUR", "USD", "two currencies"),
+    ],
+)
+def test_only_the_same_goods_are_compared(sold, tmp_path, field, was, becomes, because):
+    text = open(sold[1].replace(".lynx", ".yaml")).read()
+    assert was in text, text
+    with l.reference("--mode", "metronome", "--first-token", "4ms", "--gap", "4ms") as port:
+        (tmp_path / "c.yaml").write_text(re.sub(r"127.0.0.1:\d+", f"127.0.0.1:{port}", text.replace(was, becomes)))
+        r = l.lynx("run", tmp_path / "c.yaml", "--out", tmp_path / "c.lynx", "--quiet")
+        assert r.returncode == 0, r.stderr
+    found = cost(sold[0], tmp_path / "c.lynx", code=3)
+    assert because in found["because"] and "cost_ratio" not in found, (field, found)
+
+
+@pytest.mark.parametrize(
+    "words, why", [((), "--price"), (("--price", "0"), "a millionth at least"), (("--price", "2"), "no claim")]
+)
+def test_what_has_no_price(words, why):
+    r = l.lynx("decide", "cost", f"{l.SOURCE}/tests/recorded/bundles/small.lynx", *words)
+    assert r.returncode == (3 if why == "no claim" else 2) and why in r.stdout + r.stderr, (r.stdout, r.stderr)

@@ -5,9 +5,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 
 import pytest
 
@@ -274,10 +276,12 @@ def test_a_process_is_asked_where_it_listens(tmp_path):
         assert "ready" in server.stdout.readline()
         words = [l.LYNX, "diagnose", "--pid", str(server.pid), *QUICK, "--out", str(out)]
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-            first = process.stderr.readline()
+            said = ""
+            while "the contract of this run" not in said and (line := process.stderr.readline()):
+                said += line  # a slow server has a word before
             process.terminate()
         server.terminate()
-    assert "the contract of this run: tiny" in first, first
+    assert "the contract of this run: tiny" in said, said
     assert f"http://127.0.0.1:{port}" in (tmp_path / "p.yaml").read_text()
     r = l.lynx("diagnose", "--pid", str(os.getpid()), "--out", tmp_path / "q.lynx")
     assert r.returncode == 2 and "listens on no port" in r.stderr, r.stderr
@@ -477,6 +481,79 @@ def test_small_writes_that_wait_are_found(tmp_path, held):
     said = attributed(tmp_path / "n.lynx")
     found = [f for f in said["findings"] if f["id"] == "nagle"]
     assert said["held_connections"] is not None and bool(found) == held, said
+
+
+# A gateway that asks another process for each token, on a connection that it keeps, in two writes.
+GATEWAY = '''
+import http.server, json, os, socket, sys, threading, time
+PORT, HELD = int(sys.argv[1]), sys.argv[2] == "held"
+listener = socket.create_server(("127.0.0.1", 0))
+def decode(c):
+    got = b""
+    while True:
+        more = c.recv(4096)
+        if not more: return
+        got += more
+        while b"\\n" in got:
+            _, got = got.split(b"\\n", 1)
+            c.sendall(b"w ")
+if os.fork() == 0:
+    while True: threading.Thread(target=decode, args=(listener.accept()[0],), daemon=True).start()
+decoder = listener.getsockname()
+listener.close()
+kept = threading.local()
+class H(http.server.BaseHTTPRequestHandler):
+    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", 0, True
+    def log_message(self, *_): pass
+    def do_GET(self):
+        self.send_response(200); self.send_header("Content-Length", "2"); self.end_headers(); self.wfile.write(b"{}")
+    def do_POST(self):
+        n = json.loads(self.rfile.read(int(self.headers["Content-Length"]))).get("max_tokens", 1)
+        if not hasattr(kept, "to"):
+            kept.to = socket.create_connection(decoder)
+            kept.to.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, not HELD)
+        self.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Type: text/event-stream\\r\\n")
+        self.wfile.write(b"Transfer-Encoding: chunked\\r\\n\\r\\n")
+        def put(data): self.wfile.write(b"%x\\r\\n%s\\r\\n" % (len(data), data))
+        for i in range(n):
+            kept.to.send(b"token ")
+            kept.to.send(b"%d\\n" % i)
+            text = kept.to.recv(100).decode()
+            until = time.thread_time() + 0.003  # threads that hardly run have no account
+            while time.thread_time() < until: pass
+            put(b"data: " + json.dumps({"choices": [{"index": 0, "text": text}]}).encode() + b"\\n\\n")
+        put(b'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":%d}}\\n\\ndata: [DONE]\\n\\n' % n)
+        self.wfile.write(b"0\\r\\n\\r\\n")
+class S(http.server.ThreadingHTTPServer):
+    daemon_threads, request_queue_size = True, 128
+print(decoder[1], flush=True)
+S(("127.0.0.1", PORT), H).serve_forever()
+'''
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_small_writes_within_a_server_are_found(tmp_path, held):
+    """The same between a gateway and its decoder: the client sees a token every 40 ms."""
+    port = l.free_port()
+    (tmp_path / "gateway.py").write_text(GATEWAY)
+    words = [sys.executable, tmp_path / "gateway.py", str(port), "held" if held else "at once"]
+    gateway = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        decoder = gateway.stdout.readline().strip()
+        workload = "{model: m, output_tokens: 10, prompts: {count: 8, bytes: 32}}"
+        method = "{warm_up: 3s, counted: 4s, sessions: 2, drain: 2s, steady: reported, instrument_error_at_most: 1}"
+        regime = "{load: closed, concurrency: 2}"
+        path = l.contract(tmp_path / "c.yaml", port, workload=workload, regime=regime, method=method)
+        r = l.lynx("run", path, "--out", tmp_path / "n.lynx", "--quiet")
+    finally:
+        os.killpg(gateway.pid, signal.SIGKILL)
+        gateway.wait()
+    assert r.returncode in (0, 4), r.stderr
+    said = attributed(tmp_path / "n.lynx")
+    found = [f for f in said["findings"] if f["id"] == "nagle"]
+    assert bool(found) == held, said
+    if held:
+        assert found[0]["named"] == f"connections to port {decoder}" and "its own processes" in found[0]["title"], found
 
 
 def test_a_wait_for_another_service_is_named_by_its_function(plain, tmp_path):

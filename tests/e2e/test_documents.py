@@ -170,6 +170,7 @@ def adapted(place, line):
         (r"copy.ledger", lambda _: place.copy()),
         (r"num_workers_4-\*.json", "tests/recorded/profiles/h100-bert.json.gz"),
         (r"num_workers_0-worker0.\d+.json(,\S*)?", "tests/recorded/profiles/h100-qwen.json.gz"),
+        (r"trace\$RANK.json.gz", "tests/recorded/profiles/a100-rank0.json.gz"),
         (r"onnxruntime_profile.json", "tests/recorded/profiles/alexnet.json.gz"),
         (r"(start|done|--finding) 12", lambda m: f"{m[1]} {place.json_of('iterate')[0]['finding']}"),
         (r"--for 30min", "--for 10s --session 1s"),

@@ -19,6 +19,7 @@ SHORT = "{warm_up: 100ms, counted: 300ms, sessions: 2, drain: 1s}"
 COMMANDS = {"run": ["--for", "6s"], "diagnose": ["--for", "30s", "--at-most", "2"], "init": []}
 EACH = [pytest.param(name, marks=[pytest.mark.long] * (name != "run")) for name in COMMANDS]
 KEY = "sk-made-for-this-test"
+RAN = (0, 3, 4)  # what a busy machine lets it find, or not, is no matter here
 
 
 def as_user(user, *words):
@@ -145,7 +146,7 @@ def test_a_refusal_is_told_and_what_helps(tmp_path, command, strict, more, said,
         assert answer.n <= 4 and not contract.exists(), "and nothing was run"
         helped = [*more, *helps] if helps[0] not in more else helps
         r, contract = asked(tmp_path, s.server_port, command, *helped, OPENAI_API_KEY=KEY)
-    assert r.returncode in (0, 4) and contract.exists(), r.stderr
+    assert r.returncode in RAN and contract.exists(), r.stderr
     assert KEY not in contract.read_text() + r.stdout + r.stderr
 
 
@@ -153,13 +154,41 @@ def test_a_refusal_is_told_and_what_helps(tmp_path, command, strict, more, said,
 def test_a_server_with_the_chat_route_only_is_asked_by_that(tmp_path, command):
     with server(Strict(chat_only=True)) as s:
         r, contract = asked(tmp_path, s.server_port, command, "--model", "good")
-    assert r.returncode in (0, 4) and "api: chat" in contract.read_text(), r.stderr
+    assert r.returncode in RAN and "api: chat" in contract.read_text(), r.stderr
+
+
+@pytest.mark.parametrize("command", EACH)
+def test_a_web_page_is_no_answer(tmp_path, command):
+    """Somebody else's server says 200 to everything."""
+    n_asked = []
+
+    def page(handler, n, body):
+        n_asked.append(n)
+        text = b"<html><body>Welcome to nginx!</body></html>"
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/html")
+        handler.send_header("Content-Length", str(len(text)))
+        handler.end_headers()
+        handler.wfile.write(text)
+
+    with server(page) as s:
+        r, contract = asked(tmp_path, s.server_port, command, "--model", "good")
+    assert r.returncode == 5 and "no JSON: '<html><body>Welcome to nginx!" in r.stderr, r.stderr
+    assert "is this its address?" in r.stderr and len(n_asked) <= 4 and not contract.exists(), r.stderr
+
+
+def test_an_address_needs_no_scheme(tmp_path):
+    with server(Strict()) as s:
+        r, contract = asked(tmp_path, s.server_port, "init", "--model", "good", url=f"localhost:{s.server_port}")
+    assert r.returncode == 0 and f"http://localhost:{s.server_port}" in contract.read_text(), r.stderr
+    r, _ = asked(tmp_path, 1, "init", "--model", "good", url="ftp://localhost:1")
+    assert r.returncode == 2 and "'ftp://localhost:1' is not an endpoint" in r.stderr, r.stderr
 
 
 def test_a_server_that_refuses_ignore_eos_is_not_asked_for_it(tmp_path):
     with server(Strict(plain=True)) as s:
         r, contract = asked(tmp_path, s.server_port, "run", "--model", "good")
-    assert r.returncode in (0, 4) and "ignore_eos: false" in contract.read_text(), r.stderr
+    assert r.returncode in RAN and "ignore_eos: false" in contract.read_text(), r.stderr
 
 
 def test_a_variable_that_is_not_set_is_told(tmp_path):
@@ -178,7 +207,7 @@ def test_a_private_certificate_needs_its_file(tmp_path, proxy, command):  # noqa
     r, contract = asked(tmp_path, port, command, "--model", "metronome", url=url)
     assert r.returncode == 5 and "--ca-file FILE" in r.stderr and not contract.exists(), r.stderr
     r, contract = asked(tmp_path, port, command, "--model", "metronome", "--ca-file", f"{folder}/cert.pem", url=url)
-    assert r.returncode in (0, 4) and f"{folder}/cert.pem" in contract.read_text(), r.stderr
+    assert r.returncode in RAN and f"{folder}/cert.pem" in contract.read_text(), r.stderr
     r, _ = asked(tmp_path, port, command, "--model", "metronome", "--ca-file", f"{folder}/none.pem", url=url)
     assert r.returncode == 2 and "none.pem" in r.stderr and os.path.exists(contract), r.stderr
 

@@ -13,7 +13,7 @@ from lynx import *
 
 PHRASE = {"LYNXBENCH_PASSPHRASE": "far sight"}
 METHOD = (
-    "{warm_up: 200ms, counted: 2s, sessions: 3, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
+    "{warm_up: 200ms, counted: 1s, sessions: 3, drain: 2s, request_timeout: 5s, instrument_error_at_most: 1, "
     "steady: reported}"
 )
 SERVER = """

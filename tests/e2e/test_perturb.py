@@ -531,6 +531,7 @@ def test_confirm_slows_every_sleep_of_a_server_that_it_starts(sleeper):
         if f["id"] == "sleeping"
     ]
     assert (said["verdict"], said["rung"]) == ("confirmed", "perturbed"), said
+    assert said["control_low"] < said["control_high"] and not said["control_moved"], said
     assert (finding["status"], finding["rung"]) == ("confirmed", "perturbed"), finding
     assert "by experiment" not in l.lynx("attribute", out).stdout
     machine.holds(said, 0.9, within=0.2, widest=0.8)  # 30 ms of sleep in a token of 33

@@ -63,12 +63,81 @@ def test_claim_and_report_show_it(found):
         check_in("Latency against load", f.read(), "report")
 
 
+def test_a_margin_below_the_resolution_is_decided_by_no_sessions(found):
+    r = lynx("verify", found, "--plan")
+    check_in("the searches know their points to 20 %", r.stdout, "plan")
+    check_in("no number of sessions decides that", r.stdout, "plan")
+
+
+def test_what_it_sells_is_priced_at_the_certificate(found):
+    s = saturation_of(found)
+    r = lynx("decide", "cost", found, "--price", "3.6", "--json")
+    [run] = json.loads(r.stdout)["runs"]
+    check_equal(r.returncode, 0, r.stdout)
+    check(run["certified"] and "certificate" in run["point"], run)
+    useful = run["useful_per_s"]["estimate"]
+    check(abs(useful / (10 * s["passing"]) - 1) < 0.1, f"10 tokens for each of {s['passing']} requests/s: {run}")
+    check(abs(run["per_million"]["estimate"] * useful / 1000 - 1) < 1e-9, run)
+
+
+def short_search(d, name, port, method, regime, expected=3):
+    path = contract(f"{d}/{name}.yaml", port, workload=WORK, method=method, regime=regime, checks="[length, usage]")
+    r = lynx("run", path, "--out", f"{d}/{name}.lynx", timeout=400)
+    check_equal(r.returncode, expected, f"{name}: {r.stderr[-1500:]}")
+    return r, saturation_of(f"{d}/{name}.lynx")
+
+
+def test_a_window_shorter_than_two_answers_decides_nothing(d):
+    """16 slots that begin together end together: a window between two ends sees all of one or nothing."""
+    regime = "{load: saturation, rate_per_s: 40, to_per_s: 1000, search: {resolution: 0.4, arrivals: constant}}"
+    with reference("--mode", "metronome", "--first-token", "900ms", "--gap", "1ms", "--slots", "16") as port:
+        r, s = short_search(d, "short", port, METHOD.replace("counted: 2s", "counted: 600ms"), regime)
+    check_in("a request alone takes 0.9", r.stderr, "why")
+    check_in("next: method.counted: 4s, at least", r.stderr, "what helps")
+    check(not s["certified"] and len(s["points"]) <= 1, s["text"])
+
+
+def test_few_arrivals_decide_nothing(d):
+    regime = "{load: saturation, rate_per_s: 1, to_per_s: 1000, search: {resolution: 0.4, arrivals: constant}}"
+    with reference(*SERVER) as port:
+        r, s = short_search(d, "few", port, METHOD.replace("counted: 2s", "counted: 500ms"), regime)
+    check_in("hold 3 arrivals, and fewer than 20 say nothing of a load. next: method.counted: 4s", r.stderr, "why")
+    check_equal(s["text"], "no load was sustained: no window was run", "text")
+
+
+def test_a_run_that_its_budget_ended_says_so(d):
+    regime = "{load: saturation, rate_per_s: 40, to_per_s: 1000, search: {resolution: 0.2, arrivals: constant}}"
+    with reference(*SERVER) as port:
+        r, s = short_search(d, "budget", port, METHOD.replace("counted: 2s", "counted: 2s, budget: 1s"), regime)
+    check_in("method.budget will end it before that", r.stderr, "the forecast")
+    check_in("complete (method.budget ended before all that the contract asks for was run)", r.stdout, "the end")
+    check_in("the run ended before a load failed; 40 requests/s was sustained in the search", s["text"], "text")
+
+
 def test_a_range_that_ends_first_is_told():
     with folder() as d, reference(*SERVER) as port:
         bundle = search(d, "range", port, 10, 40, 2)
         text = "not saturated within the allowed range"
         check_in(text, saturation_of(bundle)["text"], "range")
         check_in(text, lynx("claim", bundle).stdout, "range: claim")
+
+
+def test_a_short_budget_is_certified_as_coarse_as_it_allows(d):
+    """The 5 % that the contract asks for needs some 100 windows, and 20 % some 15: there is time for 35."""
+    with reference(*SERVER) as port:
+        regime = "{load: saturation, rate_per_s: 80, to_per_s: 1000, search: {resolution: 0.05, arrivals: poisson}}"
+        short = METHOD.replace("counted: 2s", "counted: 1500ms, budget: 80s")
+        path = contract(f"{d}/b.yaml", port, workload=WORK, method=short, regime=regime, checks="[length, usage]")
+        r = lynx("run", path, "--out", f"{d}/b.lynx", timeout=400)
+    s = saturation_of(f"{d}/b.lynx")
+    first, *_ = [line for line in r.stderr.splitlines() if "a certificate to" in line]
+    check_in("if the capacity is near 80 requests/s, a certificate to 20 % takes about ", first, "before the start")
+    check_in("method.budget is too short", first, "why")
+    check(s["certified"] and s["resolution"] in (0.1, 0.2), s)
+    most = 1 + s["resolution"]
+    check(s["passing"] <= CAPACITY * most and s["failing"] >= CAPACITY / most, s["text"])
+    check_in(f"certified to {100 * most - 100:.0f} %, where the contract asks for 5 %", s["text"], "text")
+    check_in(f"certified to {100 * most - 100:.0f} %", lynx("claim", f"{d}/b.lynx").stdout, "claim")
 
 
 def test_a_warm_up_shorter_than_an_answer_is_no_growth(d):

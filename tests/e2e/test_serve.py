@@ -547,6 +547,20 @@ def test_a_crowd_keeps_nobody_out(teams, blob, slow):
             s.close()
 
 
+def test_who_does_not_read_takes_little_memory(teams, blob):
+    """Of an answer of megabytes the system keeps little for one who does not read: there may be a crowd of them."""
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        s.connect(("127.0.0.1", teams.server.port))
+        s.sendall(f"GET {blob[0]} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(0.5)
+        ends = f"0100007F:{teams.server.port:04X} 0100007F:{s.getsockname()[1]:04X}"
+        with open("/proc/net/tcp") as f:
+            [kept] = [int(line.split()[4].split(":")[0], 16) for line in f if ends in line]
+    check(len(blob[1]) > 1 << 20, "a large answer")
+    check(0 < kept < 1 << 19, f"{kept} bytes are kept")
+
+
 @pytest.mark.parametrize(
     "head, code",
     [

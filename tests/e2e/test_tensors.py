@@ -61,13 +61,13 @@ def kserve(metadata, model, infer):
         server.shutdown()
 
 
-def tensors(d, port, options="{}"):
+def tensors(d, port, options="{}", regime="{load: closed, concurrency: 1}"):
     path = contract(
         f"{d}/tensors.yaml",
         port,
         executor=f'{{endpoint: "http://127.0.0.1:{port}", ready_path: /v2/health/ready}}',
         workload=f"{{driver: kserve, model: m, prompts: {{count: 2, bytes: 8}}, options: {options}}}",
-        regime="{load: closed, concurrency: 1}",
+        regime=regime,
         method=METHOD,
     )
     return lynx("run", path, "--out", f"{d}/tensors.lynx", "--quiet")
@@ -162,7 +162,7 @@ WRONG = {
 def test_answers_that_are_wrong(d, name):
     infer, wanted = WRONG[name]
     with kserve(BINARY, MODEL, infer) as port:
-        tensors(d, port)
+        tensors(d, port, regime="{load: constant, rate_per_s: 50}")  # of 200 that all fail the run would end
     check_in(wanted, outcomes(f"{d}/tensors.lynx"), name)
 
 

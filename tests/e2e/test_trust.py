@@ -17,7 +17,7 @@ from lynx import SOURCE, contract, forge, free_port, reference, rows
 from made import Stream, server
 
 
-def method(warm_up="200ms", counted="1500ms", sessions=2, drain="2s", timeout="5s"):
+def method(warm_up="200ms", counted="700ms", sessions=2, drain="2s", timeout="5s"):
     return (
         f"{{warm_up: {warm_up}, counted: {counted}, sessions: {sessions}, drain: {drain}, request_timeout: {timeout}, "
         "instrument_error_at_most: 1, failures_at_most: 1, steady: reported}"

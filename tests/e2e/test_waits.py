@@ -166,7 +166,7 @@ def test_a_sleep_is_named_by_its_function(programs, tmp_path, build):
 @pytest.mark.parametrize("plant, kind, function", [("ask", "network", "ask_shard"), ("lock", "lock", "hold_gate")])
 def test_what_is_waited_for_within_a_request(programs, tmp_path, plant, kind, function):
     """Read by way of the descriptor: another process has the other end. Of a lock, those that do not hold it."""
-    out = measured(programs / "plain", plant, tmp_path, concurrency=4)
+    out = measured(programs / "plain", plant, tmp_path, concurrency=4, counted="2500ms")
     waited = [functions(frames) for _, frames in rows(out) if function in frames]
     assert any(f[-1] == kind and f[f.index(function) - 1] == "answer_requests" for f in waited), rows(out)
 
@@ -176,6 +176,7 @@ def test_the_next_request_is_nothing_that_a_request_waits_for(programs, tmp_path
     assert not {"other_service", "paced", "sleeping", "native_work"} & set(findings(out)), findings(out)
 
 
+@pytest.mark.quiet
 def test_work_beside_the_model_is_named_with_who_wants_it(programs, tmp_path):
     machine.need("perf", machine.perf() == "stacks", "stacks may not be copied: root or CAP_PERFMON")
 

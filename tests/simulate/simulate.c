@@ -350,6 +350,7 @@ int main(int argc, char **argv) {
   if (argc > 2 && strcmp(argv[2], "bisection") == 0) return study_bisection(quick) == 0 ? 0 : 1;
   if (argc > 2 && strcmp(argv[2], "history") == 0) return study_history(quick) == 0 ? 0 : 1;
   if (argc > 2 && strcmp(argv[2], "felt") == 0) return study_felt(quick) == 0 ? 0 : 1;
+  if (argc > 2 && strcmp(argv[2], "search") == 0) return study_search(quick) == 0 ? 0 : 1;
   if (argc > 2 && strcmp(argv[2], "gate") == 0) return study_gate(quick) == 0 ? 0 : 1;
   int many = quick ? 200 : 2000;
   n_broken += generate_check();

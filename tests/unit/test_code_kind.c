@@ -1,6 +1,7 @@
 /* What linkers' names say of functions: whose they are, what they do, where threads have nothing to do. */
 #include "attribute/code_kind.h"
 
+#include "attribute/live_module.h"
 #include "attribute/live_shape.h"
 #include "tests/check.h"
 
@@ -84,7 +85,21 @@ static void check_names(void) {
   arena_release(&arena);
 }
 
+static enum live_kernel_kind kind_of(const char *function) {
+  const char *name;
+  return live_kernel_kind_of(function, &name);
+}
+
+static void check_kernels(void) {
+  CHECK_INT(kind_of("_aligned_contig_cast_float_to_double"), LIVE_CONVERTING);
+  CHECK_INT(kind_of("_aligned_strided_to_contig_size4"), LIVE_COPYING);
+  CHECK_INT(kind_of("_ZN2at6native12_GLOBAL__N_122direct_copy_kernel_cpuE"), LIVE_COPYING);
+  CHECK_INT(kind_of("sgemm_kernel_SKYLAKEX"), LIVE_ORDINARY);
+  CHECK(live_is_c_library("libc.so.6") && live_is_c_library("libc-2.31.so") && !live_is_c_library("libcrypto.so.3"));
+}
+
 int main(void) {
+  check_kernels();
   check_whose();
   check_parks();
   check_work();

@@ -24,6 +24,18 @@ static void equivalence(void) {
   CHECK_NEAR(compare_sessions(a, 8, b, 8, false, 0.01, 0.95).p_equivalence, 0.5432422840, 1e-9);
   /* Itself: the same. Twice as much: beyond. */
   CHECK_INT(compare_sessions(a, 8, a, 8, false, 0.02, 0.95).verdict, VERDICT_SAME);
+  const double fourteen[] = {14, 14, 14}, thirteen[] = {13, 13, 13}; /* even arrivals: nothing varies, and one request is 7 % */
+  c = compare_sessions(thirteen, 3, fourteen, 3, false, 0.05, 0.95);
+  CHECK_INT(c.verdict, VERDICT_DIFFERENT_BEYOND);
+  compare_not_finer(&c, 0.1, 0.05, 0.95);
+  CHECK_INT(c.verdict, VERDICT_INCONCLUSIVE);
+  CHECK_NEAR(c.ratio, 13.0 / 14, 1e-12);
+  CHECK_NEAR(c.low, 13.0 / 14 * exp(-0.1), 1e-5);
+  CHECK_NEAR(c.high, 13.0 / 14 * exp(0.1), 1e-5);
+  compare_not_finer(&c, 0.05, 0.05, 0.95); /* narrower than what is there */
+  CHECK_NEAR(c.high, 13.0 / 14 * exp(0.1), 1e-5);
+  compare_not_finer(&c, INFINITY, 0.05, 0.95);
+  CHECK(c.low == 0 && isinf(c.high) && c.verdict == VERDICT_INCONCLUSIVE);
   double twice[8];
   for (int i = 0; i < 8; i++) twice[i] = 2 * a[i];
   CHECK_INT(compare_sessions(twice, 8, a, 8, false, 0.02, 0.95).verdict, VERDICT_DIFFERENT_BEYOND);

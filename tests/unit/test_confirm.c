@@ -154,6 +154,31 @@ static void check_absent(void) {
   CHECK_INT(confirm_judge(&plan, &none, NULL, 0).verdict, CONFIRM_INCONCLUSIVE);
 }
 
+/* Where undisturbed blocks differ by as much as decides, nothing does. By 1.1 at a slowness of 2: 0.1 for each percent. */
+static void check_control(void) {
+  struct confirm_plan plan = {.perturbers = {"function"}, .threshold = 0.1};
+  struct sensitivities all = {.n = 1};
+  struct sensitivity *s = &all.items[0];
+  *s = (struct sensitivity){.target = "function: encode", .perturber = perturber_find("function", 8), .n_levels = 1};
+  s->levels[0].given = 2;
+  s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = 0.5, .low = 0.4, .high = 0.6, .bounded = true};
+  all.control = (struct slope){.estimate = 0.1, .low = 0.09, .high = 0.11, .bounded = true};
+  struct confirmation c = confirm_judge(&plan, &all, NULL, 0);
+  CHECK_INT(c.verdict, CONFIRM_CONFIRMED);
+  CHECK(!c.control_moved);
+  all.control.low = 0.096; /* ln(1.1) is 0.0953 */
+  c = confirm_judge(&plan, &all, NULL, 0);
+  CHECK_INT(c.verdict, CONFIRM_INCONCLUSIVE);
+  CHECK(c.control_moved);
+  all.control = (struct slope){.estimate = -0.2, .low = -0.3, .high = -0.096, .bounded = true};
+  CHECK(confirm_judge(&plan, &all, NULL, 0).control_moved);
+  all.control.bounded = false;
+  CHECK_INT(confirm_judge(&plan, &all, NULL, 0).verdict, CONFIRM_CONFIRMED);
+  plan.takes_away = true; /* the threshold itself is of a ratio */
+  all.control = (struct slope){.estimate = 0.1, .low = 0.099, .high = 0.11, .bounded = true};
+  CHECK(!confirm_judge(&plan, &all, NULL, 0).control_moved);
+}
+
 int main(void) {
   check_levels();
   check_others();
@@ -163,5 +188,6 @@ int main(void) {
   check_gain();
   check_whole_process();
   check_absent();
+  check_control();
   return check_end();
 }

@@ -1,4 +1,7 @@
 #include "contract/contract.h"
+
+#include <stdio.h>
+
 #include "tests/check.h"
 
 static const char small[] =
@@ -142,7 +145,35 @@ static void warnings(void) {
   arena_release(&p.arena);
 }
 
+/* Of the small contract and of what was put in its place. */
+static void loads(const char *workload, const char *regime, const char *want) {
+  char text[512];
+  (void)snprintf(text, sizeof text, "lynxbench: 1\nexecutor: {endpoint: \"http://other:9\"}\nworkload: {%s}\nregime: {%s}\n", workload,
+                 regime);
+  struct parsed a = parse(small), b = parse(text);
+  struct arena arena = {0};
+  CHECK_INT(b.status, LYNX_OK);
+  const char *difference = contract_difference(&a.contract, &b.contract, CONTRACT_LIKE_LOAD, &arena);
+  CHECK_TEXT(difference != NULL ? difference : "none", want);
+  arena_release(&arena);
+  arena_release(&a.arena);
+  arena_release(&b.arena);
+}
+
+static void unlike_loads(void) {
+  loads("model: m", "rate_per_s: 2.0", "none");
+  loads("model: other, temperature: 1, api: chat, output_tokens: 64", "load: poisson, rate_per_s: 2", "none");
+  loads("model: m", "rate_per_s: 3", "regime.rate_per_s: A 2, B 3");
+  loads("model: m", "load: closed, concurrency: 4", "regime.load: A \"poisson\", B \"closed\"");
+  loads("model: m, profile: chats / mails", "rate_per_s: 2", "none");
+  loads("model: m, ignore_eos: false", "rate_per_s: 2", "workload.ignore_eos: A true, B false");
+  loads("model: m, output_tokens: 9", "rate_per_s: 2", "workload.output_tokens: A 64, B 9");
+  loads("model: m, prompts: {bytes: 9, withhold: true}", "rate_per_s: 2", "workload.prompts.bytes: A 256, B 9");
+  loads("model: m, prompts: {file: /a/b.txt}", "rate_per_s: 2", "workload.prompts.file: A nothing, B b.txt");
+}
+
 int main(void) {
+  unlike_loads();
   defaults();
   digests();
   problems();

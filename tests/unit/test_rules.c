@@ -137,10 +137,12 @@ int main(void) {
               {"small_kernels", small_kernels, 0.86}, {"conversion", conversion, 0.25},
               {"compilation", compilation, 0.4},      {"synchronisation", synchronisation, 0.2},
               {"straggler", straggling, 0.1}};
-  struct rank_wait ranks[2] = {{.rank = 0, .n = 100, .wait_ns = 24000000}, {.rank = 1, .n = 100, .n_last = 95}};
-  struct collectives late = {.n_ranks = 2, .ranks = ranks, .n_matched = 100}, even = late;
-  struct rank_wait even_ranks[2] = {{.rank = 0, .n = 100, .wait_ns = 24000000, .n_last = 50},
-                                    {.rank = 1, .n = 100, .wait_ns = 24000000, .n_last = 50}};
+  struct rank_wait ranks[2] = {{.rank = 0, .n = 100, .wait_ns = 24000000, .n_matched = 100, .by_chance = 50},
+                               {.rank = 1, .n = 100, .n_matched = 100, .n_last = 95, .n_kept = 95, .caused_ns = 24000000, .by_chance = 50}};
+  struct collectives late = {.n_ranks = 2, .ranks = ranks, .all = {.n_matched = 100, .wait_ns = 24000000}}, even = late;
+  struct rank_wait even_ranks[2] = {
+      {.rank = 0, .n = 100, .wait_ns = 12000000, .n_matched = 100, .n_last = 50, .n_kept = 50, .caused_ns = 12000000, .by_chance = 50},
+      {.rank = 1, .n = 100, .wait_ns = 12000000, .n_matched = 100, .n_last = 50, .n_kept = 50, .caused_ns = 12000000, .by_chance = 50}};
   even.ranks = even_ranks;
   struct finding findings[FINDINGS_MAX];
   struct account account;

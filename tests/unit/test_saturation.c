@@ -108,14 +108,64 @@ static void check_growth(void) {
   CHECK_NEAR(g.low, 0.05, 1e-9);
   CHECK_INT(growth_verdict(&g, 0.05, false), LOAD_NOT_SUSTAINED);
   CHECK_INT(growth_verdict(&(struct growth){.low = -INFINITY, .high = INFINITY}, 0.05, false), LOAD_UNDECIDED);
-  CHECK_INT(growth_verdict(&(struct growth){.low = -INFINITY, .high = INFINITY}, 0.05, true), LOAD_SUSTAINED);
+  CHECK_INT(growth_verdict(&(struct growth){.low = -INFINITY, .high = INFINITY}, 0.05, true), LOAD_UNDECIDED);
+  g = growth_of_parts(one, done, 19); /* too few arrivals */
+  CHECK(isinf(g.low) && isinf(g.high));
   g = growth_of_parts(steady, steady, 0);
   CHECK(isinf(g.low) && isinf(g.high));
   CHECK_NEAR(saturation_arrivals_needed(0.05), 16000, 1e-6);
 }
 
+/* What was simulated (docs/simulation.txt): 38.9, 21.7 and 13.8 windows of 500, 1000 and 1000 arrivals. */
+static void check_forecast(void) {
+  CHECK_NEAR(saturation_windows_needed(500, 0.05, 5), 39, 8);
+  CHECK_NEAR(saturation_windows_needed(1000, 0.05, 5), 22, 8);
+  CHECK_NEAR(saturation_windows_needed(1000, 0.1, 5), 14, 4);
+  CHECK_NEAR(saturation_affordable(0.05, 500, 5, 100), 0.05, 1e-12);
+  CHECK_NEAR(saturation_affordable(0.05, 500, 5, 40), 0.1, 1e-12);
+  CHECK_NEAR(saturation_affordable(0.05, 500, 5, 28), 0.2, 1e-12);
+  CHECK_NEAR(saturation_affordable(0.05, 500, 5, 0), 0.2, 1e-12); /* the coarsest, and the time will tell */
+  CHECK_NEAR(saturation_affordable(0.5, 10, 5, 0), 0.5, 1e-12);   /* never finer than what was agreed */
+}
+
+/* A certificate says no finer resolution than both the bracket and the growth that is left open allow. */
+static void check_reached(void) {
+  CHECK_NEAR(saturation_reached(0.05, 0.05, 0.049), 0.05, 1e-12);
+  CHECK_NEAR(saturation_reached(0.05, 0.05, 0.05), 0.1, 1e-12);
+  CHECK_NEAR(saturation_reached(0.05, 0.1, -0.01), 0.1, 1e-12);
+  CHECK_NEAR(saturation_reached(0.05, 0.1001, 0.01), 0.2, 1e-12);
+  CHECK_NEAR(saturation_reached(0.05, 0.04, 0.19), 0.2, 1e-12);
+  CHECK(isinf(saturation_reached(0.05, 0.21, 0.01)) && isinf(saturation_reached(0.05, 0.05, 0.2)));
+  CHECK_NEAR(saturation_reached(0.3, 0.3, 0.1), 0.3, 1e-12);
+  CHECK(isinf(saturation_reached(0.3, 0.3, 0.3)));
+}
+
+/* The bracket of a search may be made coarser while it goes on. */
+static void check_coarser(void) {
+  struct saturation_search s = {.from = 50, .to = 1000, .resolution = 0.05, .looks = 1, .sessions = 2};
+  struct load_asked asked;
+  for (int n = 0; n < 100 && saturation_next(&s, &asked) == SEARCH_GOES_ON; n++) {
+    bool fits = asked.load <= 103;
+    saturation_tell(&s, &asked,
+                    &(struct load_seen){.n_windows = 2,
+                                        .decided = true,
+                                        .sure = true,
+                                        .sustained = fits,
+                                        .holds = fits,
+                                        .capacity = fits ? 0 : 103,
+                                        .error = fits ? 0 : 2});
+    if (saturation_capacity(&s) > 0 && !(s.passing > 0)) s.resolution = 0.2;
+  }
+  CHECK_NEAR(saturation_capacity(&s), 103, 1e-9);
+  CHECK(s.certified);
+  CHECK(s.failing / s.passing > 1.1 && s.failing / s.passing < 1.2 + 1e-9 && s.passing < 103 && s.failing > 103);
+}
+
 int main(void) {
   check_search();
+  check_forecast();
+  check_reached();
+  check_coarser();
   check_contradiction();
   check_growth();
   return check_end();

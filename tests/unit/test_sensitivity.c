@@ -15,8 +15,11 @@ enum { CYCLES = 6, TOKENS_EACH = 10 };
 static const int64_t second = 1000000000, block_ns = 12000000000;
 
 static char dir[64], path[128];
-static bool in_one_piece;     /* answers without text come whole, at their end */
-static int64_t n_stalled = 0; /* of the slowed blocks, the first ones: nothing is answered in them */
+static bool in_one_piece;      /* answers without text come whole, at their end */
+static int64_t n_stalled = 0;  /* of the slowed blocks, the first ones: nothing is answered in them */
+static int64_t of_cycle = 2;   /* blocks; every second one is undisturbed */
+static int64_t drift_ns = 0;   /* by which a request takes longer in each further block */
+static int64_t in_step_ns = 0; /* by which it takes longer in the undisturbed blocks that are the control's */
 
 /* One request after another for a block's time; every third one, or all, without text. Its tokens with text come in its middle. */
 static void put_requests(struct bundle *b, int64_t *id, int64_t from, int64_t each_ns, int64_t silent_of_three) {
@@ -55,7 +58,7 @@ static void put_requests(struct bundle *b, int64_t *id, int64_t from, int64_t ea
 
 static void put_block(struct bundle *b, int64_t number, const char *target, double slowness, int64_t from_ns) {
   bundle_put_block(b, &(struct bundle_block){.number = number,
-                                             .cycle = number / 2,
+                                             .cycle = number / of_cycle,
                                              .target = target,
                                              .asked = slowness,
                                              .given = slowness,
@@ -87,7 +90,8 @@ static void read_of(int64_t silent_of_three, struct sensitivities *ret) {
   for (int64_t k = 0; k < 2 * CYCLES; k++) {
     bool slowed = k % 2 == 1;
     put_block(b, k, slowed ? "function: encode" : "", slowed ? 2 : 1, k * block_ns);
-    if (!slowed || k / 2 >= n_stalled) put_requests(b, &id, k * block_ns, slowed ? 3 * second / 2 : second, silent_of_three);
+    int64_t plain_ns = second + k * drift_ns + (!slowed && (k % of_cycle / 2 + k / of_cycle + 1) % 2 == 1 ? in_step_ns : 0);
+    if (!slowed || k / 2 >= n_stalled) put_requests(b, &id, k * block_ns, slowed ? 3 * second / 2 : plain_ns, silent_of_three);
   }
   CHECK_INT(bundle_seal(b, BUNDLE_COMPLETE, "", root, &error), LYNX_OK);
   bundle_close(b);
@@ -122,6 +126,24 @@ static void check_stalls(void) {
   CHECK(!s->stalls && s->of[RESPONSE_THROUGHPUT].bounded);
   CHECK_NEAR(s->of[RESPONSE_THROUGHPUT].estimate, 2, 0.03); /* half of 1 / 1.5 is a third; half a token each */
   n_stalled = 0;
+}
+
+/* A drift is no answer; what changes in step with the blocks is one, although nothing was done. */
+static void check_control(void) {
+  struct sensitivities all;
+  read_of(0, &all);
+  CHECK(!all.control.bounded); /* one undisturbed block in each cycle */
+  of_cycle = 4;
+  drift_ns = second / 50;
+  read_of(0, &all);
+  CHECK(all.control.bounded && all.control.low < 0 && all.control.high > 0);
+  drift_ns = 0;
+  in_step_ns = second / 2;
+  read_of(0, &all);
+  CHECK_NEAR(all.control.estimate, -log(1.5), 1e-6);
+  CHECK(all.control.bounded && all.control.high < -0.3);
+  of_cycle = 2;
+  in_step_ns = 0;
 }
 
 /* One that lasts over two blocks, of which the first begins in its midst, gives each its part; what is before, between and after is none's. */
@@ -231,6 +253,7 @@ int main(void) {
   in_one_piece = false;
   check_parts();
   check_stalls();
+  check_control();
   check_order();
   check_cause();
   (void)unlink(path);
