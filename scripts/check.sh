@@ -7,6 +7,7 @@ step() {
   name=$1
   shift
   echo "== $name"
+  began=$(date +%s)
   if "$@" >build-check.log 2>&1; then
     tail -n "${TAIL:-1}" build-check.log
   else
@@ -17,6 +18,7 @@ step() {
       failed="$failed; $name: $(tail -n 1 build-check.log)"
     fi
   fi
+  echo "   $(($(date +%s) - began)) s"
 }
 sanitized() {
   [ -f build-asan/build.ninja ] || CC="${CCACHE:-} gcc" meson setup build-asan -Db_sanitize=address,undefined -Dbuildtype=debugoptimized || return 1
@@ -24,7 +26,7 @@ sanitized() {
   # Without what judges intervals: the sanitizers slow both sides unlike, and `make test` has judged them.
   long="--no-suite long --no-suite quiet" && [ -n "${SANITIZE_ALL:-}" ] && long=""
   # Leaks count too. The libraries' own start-up leaks are listed in scripts/lsan.supp with their reasons.
-  ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 scripts/test.sh build-asan $long
+  ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0 LANES=$(($(nproc) + 1)) scripts/test.sh build-asan $long
 }
 command -v ccache >/dev/null && CCACHE=ccache || CCACHE=""
 export CCACHE

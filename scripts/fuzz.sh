@@ -4,7 +4,8 @@
 set -eu
 seconds=$1
 dir=build-fuzz
-flags="-g -O1 -std=c17 -D_GNU_SOURCE -DLYNX_VERSION=\"fuzz\" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Isrc -I."
+# Every source is compiled once, whichever readers it is of.
+flags="-g -O1 -std=c17 -D_GNU_SOURCE -DLYNX_VERSION=\\\"fuzz\\\" -DTEMPLATES=\\\"$PWD/tests/recorded/bundles\\\" -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -Isrc -I. $(pkg-config --cflags libpq)"
 mkdir -p $dir
 meson_lists=build/src
 [ -f build/build.ninja ] || meson setup build >/dev/null
@@ -16,12 +17,30 @@ contract="$(ls src/contract/*.c src/stats/*.c)"
 executor="$(ls src/executor/*.c src/executor/probes/*.c) $meson_lists/executor/probes_list.c"
 parsers="src/drivers/http_parser.c src/drivers/sse.c src/drivers/dialect.c src/drivers/native.c src/drivers/openai.c src/drivers/piece.c"
 common="-lexpat -lpcre2-8 -lyaml -ljansson -lcrypto -lcurl -lm -lpthread -lz"
+cat >$dir/build.ninja <<END
+rule cc
+  command = ${CCACHE:-} clang $flags -MMD -MF \$out.d -c \$in -o \$out
+  depfile = \$out.d
+  deps = gcc
+rule link
+  command = clang -fsanitize=fuzzer,address,undefined \$in \$libraries -o \$out
+END
+: >$dir/compiled
+# build NAME SOURCE ... -lLIBRARY ...
 build() {
-  name=$1
+  name=$1 objects= libraries=
   shift
-  # Only rebuilt when something is newer.
-  if [ -x $dir/$name ] && [ -z "$(find src reference tests/fuzz -newer $dir/$name -name '*.[ch]' -print -quit)" ]; then return; fi
-  clang $flags tests/fuzz/fuzz_$name.c "$@" -o $dir/$name
+  for word in tests/fuzz/fuzz_$name.c "$@"; do
+    case $word in
+    -l*) libraries="$libraries $word" ;;
+    *)
+      object=$dir/objects/$(echo "$word" | tr / _).o
+      objects="$objects $object"
+      echo "build $object: cc $word" >>$dir/compiled
+      ;;
+    esac
+  done
+  printf 'build %s: link%s\n  libraries =%s\n' "$dir/$name" "$objects" "$libraries" >>$dir/build.ninja
 }
 result="$(ls src/result/*.c src/result/importers/*.c) $meson_lists/result/importers_list.c"
 build yaml $base $contract src/experiment/experiment_plan.c src/experiment/swap.c src/measure/environment.c $executor $common -lhwloc -lelf
@@ -37,19 +56,22 @@ build trace $base $contract $record $result src/load/*.c src/telemetry/metrics.c
 build python src/executor/python_imports.c
 build metrics $base src/telemetry/metrics.c $common
 build git $base $executor $common -lhwloc -lelf
-build elf $base $executor src/telemetry/elf_symbols.c $common -lhwloc -lelf
+build elf $base $executor src/telemetry/elf_symbols.c src/telemetry/go_functions.c $common -lhwloc -lelf
 build prompt $base src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c src/drivers/tensor.c $common
 build samples $base src/measure/host_samples.c $common
-build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq)
+build ledger $base src/ledger/*.c $meson_lists/ledger/stores_list.c $common -lsqlite3 -lpq
 build safetensors $base reference/safetensors.c reference/transformer.c reference/matmul.c reference/onednn$major.c $common -ldnnl
 history="$(ls src/history/*.c src/history/readers/*.c) $meson_lists/history/series_readers_list.c"
 report="$(ls src/report/*.c src/decide/*.c) $meson_lists/report/report_style.c"
 prompts="src/measure/inputs.c src/measure/image.c src/measure/prompt_file.c src/measure/prompt_tokens.c src/measure/tokenizer_file.c src/measure/byte_pairs.c"
 verify="$(ls src/verify/*.c) $prompts"
-build audit -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
-build history $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
-build page -DTEMPLATES=\"$PWD/tests/recorded/bundles\" $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report src/board/*.c src/page/*.c $meson_lists/page/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lhwloc -lelf
-build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq $(pkg-config --cflags libpq) -lmicrohttpd
+build audit $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report $common -lsqlite3 -lpq -lhwloc -lelf
+build ranks $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report $common -lsqlite3 -lpq -lhwloc -lelf
+build history $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report $common -lsqlite3 -lpq -lhwloc -lelf
+build page $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $experiment src/ledger/*.c $meson_lists/ledger/stores_list.c $verify $history $report src/board/*.c src/page/*.c $meson_lists/page/*.c $common -lsqlite3 -lpq -lhwloc -lelf
+build serve $base src/ledger/*.c $meson_lists/ledger/stores_list.c src/serve/*.c $common -lsqlite3 -lpq -lmicrohttpd
+sort -u $dir/compiled >>$dir/build.ninja
+ninja -f $dir/build.ninja >$dir/build.log || { cat $dir/build.log; exit 1; }
 [ "$seconds" != 0 ] || exit 0 # built
 run() {
   case $1 in bundle) recorded=tests/recorded/bundles ;; history) recorded="tests/recorded/history tests/recorded/imports" ;; *) recorded= ;; esac
@@ -73,7 +95,7 @@ pair metrics git
 pair elf audit
 pair serve history
 pair page samples
-for name in yaml http bundle capture safetensors log model trace prompt ledger import python metrics git elf audit serve history page samples; do
+for name in yaml http bundle capture safetensors log model trace ranks prompt ledger import python metrics git elf audit serve history page samples; do
   log=$dir/$name.log
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $log) inputs in $seconds s; $(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' $log | tail -n 1) of" \
     "$(sed -n 's/.*Loaded 1 modules *(\([0-9]*\) inline.*/\1/p' $log | head -n 1) edges of what is linked were taken"

@@ -5,7 +5,7 @@ build=$1
 shift
 log=$build/meson-logs/testlog.txt
 UNIT_ONLY=${UNIT_ONLY:-}
-lanes=$(($(nproc) + 1)) # most of what a test does is wait for a server
+lanes=${LANES:-$(($(nproc) * 2))} # most of what a test does is wait for a server
 if meson test -C "$build" --no-rebuild --num-processes "$lanes" --print-errorlogs ${UNIT_ONLY:+--suite unit} "$@"; then code=0; else code=1; fi
 count() { sed -n "s/^$1: *\([0-9][0-9]*\) *$/\1/p" "$log" | tail -1; }
 ok=$(count Ok) bad=$(count Fail) late=$(count Timeout) skipped=$(count Skipped)
