@@ -7,6 +7,7 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/compare_files.h"
+#include "cli/compare_instruments.h"
 #include "cli/confine.h"
 #include "cli/contract_file.h"
 #include "cli/contract_run.h"
@@ -16,13 +17,14 @@
 #include "report/text.h"
 #include "result/comparison.h"
 
-enum { FLAG_BEFORE, FLAG_AFTER, FLAG_ENV_BEFORE, FLAG_ENV_AFTER, FLAG_OUT, FLAG_MARGIN, FLAG_LEDGER, FLAG_KEY, FLAG_QUIET, FLAG_JSON };
+enum { FLAG_BEFORE, FLAG_AFTER, FLAG_ENV_BEFORE, FLAG_ENV_AFTER, FLAG_INSTRUMENTS, FLAG_OUT, FLAG_MARGIN, FLAG_LEDGER, FLAG_KEY, FLAG_QUIET, FLAG_JSON };
 
 static const struct option_spec options[] = {
     [FLAG_BEFORE] = {"before", "FILE ...", "results of other tools, each of one run, before a change: files, or text that was pasted"},
     [FLAG_AFTER] = {"after", "FILE ...", "the same after it"},
     [FLAG_ENV_BEFORE] = {"env-before", "FILE", "the machine before: collect_env, `nvidia-smi -q -x`, a capture"},
     [FLAG_ENV_AFTER] = {"env-after", "FILE", "the same after: what else changed is then shown"},
+    [FLAG_INSTRUMENTS] = {"instruments", "FILE ...", "why two results of one server differ: results, bundles, two metrics pages of it"},
     [FLAG_OUT] = {"out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"},
     [FLAG_MARGIN] = {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05 (files: 0.05)"},
     [FLAG_LEDGER] = {"ledger", "LEDGER", "record both runs' intents before and their bundles after (default: LYNXBENCH_LEDGER)"},
@@ -289,12 +291,26 @@ static int run_files(const struct arguments *arguments) {
   return read_margin(arguments, &request.margin) ? compare_files(&request) : EXIT_WRONG_INPUT;
 }
 
+static int run_instruments(const struct arguments *arguments) {
+  const char *files[COMPARED_FILES_MAX];
+  double margin = FILES_MARGIN;
+  size_t n = take_files(arguments, FLAG_INSTRUMENTS, files);
+  if (arguments->n_positional > 0 || is_of_files(arguments) || n > COMPARED_FILES_MAX) {
+    complain("lynxbench compare: --instruments: found other files beside it, or more than %d; accepted: two sides behind it, and nothing "
+             "else\n",
+             COMPARED_FILES_MAX);
+    return EXIT_WRONG_INPUT;
+  }
+  return read_margin(arguments, &margin) ? compare_instruments(files, n, margin, arguments->option[FLAG_JSON] != NULL) : EXIT_WRONG_INPUT;
+}
+
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
   (void)ret;
-  return is_of_files(arguments);
+  return is_of_files(arguments) || arguments->option[FLAG_INSTRUMENTS] != NULL;
 }
 
 static int run(const struct arguments *arguments) {
+  if (arguments->option[FLAG_INSTRUMENTS] != NULL) return run_instruments(arguments);
   if (is_of_files(arguments)) return run_files(arguments);
   if (arguments->n_positional < 2) {
     complain("lynxbench compare: an argument is missing: A B, or --before FILE ... --after FILE ...\n"
@@ -325,7 +341,11 @@ const struct command command_compare = {
                "a side supports no claim (the reasons are told). `lynxbench iterate measure` records what a change brought.\n"
                "\n"
                "--before and --after take results that other tools wrote or printed (`lynxbench import --formats`), 2 to 5 of each\n"
-               "side, each of one run. They say whether the change helped, by how much, and what else differs.",
+               "side, each of one run. They say whether the change helped, by how much, and what else differs.\n"
+               "\n"
+               "--instruments takes two sides that measured one server: a result, a bundle, or the server's metrics page before\n"
+               "and after. It says which of what they did unlike (formula, tokens, load, streaming) explains how much. Exits with\n"
+               "0 if they agree, 1 if what they did explains how they differ, 3 if it does not.",
     .example = "build/lynxbench compare /tmp/null.lynx /tmp/null.lynx --margin 0.9",
     .confines = confines,
     .run = run};

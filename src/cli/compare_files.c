@@ -24,7 +24,7 @@ static bool read_one(struct side *side, const char *path) {
   if (!text_file_read(path, IMPORT_FILE_BYTES_MAX, &text, file.digest)) return false;
   file.text = text.data;
   file.length = text.length;
-  enum lynx_status status = import_read(&file, 1, NULL, 0, &side->items[side->read.n], &error);
+  enum lynx_status status = import_read(&file, 1, NULL, 1, &side->items[side->read.n], &error);
   buffer_release(&text);
   if (status != LYNX_OK) return report_error(&error), false;
   struct imported *m = &side->items[side->read.n++];

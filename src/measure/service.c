@@ -145,10 +145,20 @@ enum lynx_status service_alive(const struct service *service, struct lynx_error 
   return check_ready(service, 2000000000, error);
 }
 
-bool service_metrics(const struct service *service, struct buffer *page) {
+static bool metrics_at(const struct service *service, const char *path, struct buffer *page) {
   int http_status = 0;
   buffer_clear(page);
-  return fetch(service, "/metrics", NULL, 500000000, page, &http_status, NULL) == LYNX_OK && http_status == 200 && page->length > 0;
+  return fetch(service, path, NULL, 500000000, page, &http_status, NULL) == LYNX_OK && http_status == 200 && page->length > 0;
+}
+
+/* TensorRT-LLM gives its last iterations as JSON at /metrics, once to each who asks: it is asked there a single time. */
+bool service_metrics(struct service *service, struct buffer *page) {
+  static const char elsewhere[] = "/prometheus/metrics";
+  if (service->metrics_elsewhere) return metrics_at(service, elsewhere, page);
+  if (!metrics_at(service, "/metrics", page)) return false;
+  if (page->data[0] != '[' && page->data[0] != '{') return true;
+  service->metrics_elsewhere = true;
+  return metrics_at(service, elsewhere, page);
 }
 
 enum lynx_status service_post(const struct service *service, const char *path, const char *json, int64_t timeout_ns,

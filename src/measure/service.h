@@ -15,6 +15,7 @@ struct service {
   const char *bearer;
   const atomic_int *stop; /* not 0: the user wants to stop; waits are cut short */
   struct child child;
+  bool metrics_elsewhere; /* at TensorRT-LLM's path */
   char log_path[600]; /* what the started executor prints; "" if none was started */
 };
 
@@ -26,8 +27,8 @@ void service_executed(const struct service *service, struct buffer *ret_json);
 
 /* Does it answer on its ready path within 2 s? */
 enum lynx_status service_alive(const struct service *service, struct lynx_error *error) LYNX_MUST_CHECK;
-/* The server's metrics page; false if it has none, or did not give it within half a second. The buffer is cleared first. */
-bool service_metrics(const struct service *service, struct buffer *page);
+/* The server's metrics page, in Prometheus's text; false if it has none, or did not give it within half a second. The buffer is cleared first. */
+bool service_metrics(struct service *service, struct buffer *page);
 
 /* The answer's body is not kept. go_on: false gives it up. Threads: any, while the service is there. */
 enum lynx_status service_post(const struct service *service, const char *path, const char *json, int64_t timeout_ns,

@@ -124,12 +124,15 @@ void import_release(struct imported *imported) {
 static double value_of(const char *formula, const struct import_request *r) {
   double tokens = (double)r->output_tokens, first = r->first_token_s - r->start_s, whole = r->end_s - r->start_s;
   if (!r->ok) return NAN;
+  if (strcmp(formula, "lynx.ttft.1") == 0) return first + r->late_s;
+  if (strcmp(formula, "lynx.e2e.1") == 0) return whole + r->late_s;
   if (strstr(formula, ".ttft.") != NULL) return first;
   if (strstr(formula, "latency.1") != NULL && strstr(formula, "inter_token") == NULL) return whole;
   if (strcmp(formula, "vllm.e2el.1") == 0) return whole;
   if (strcmp(formula, "vllm.tpot.1") == 0 || strcmp(formula, "aiperf.inter_token_latency.1") == 0)
     return r->output_tokens > 1 ? (whole - first) / (tokens - 1) : NAN;
-  if (strcmp(formula, "guidellm.itl.1") == 0) return r->output_tokens > 1 ? (r->last_token_s - r->first_token_s) / (tokens - 1) : NAN;
+  if (strcmp(formula, "guidellm.itl.1") == 0 || strcmp(formula, "lynx.tpot.1") == 0)
+    return r->output_tokens > 1 ? (r->last_token_s - r->first_token_s) / (tokens - 1) : NAN;
   if (strcmp(formula, "guidellm.tpot.1") == 0) return r->output_tokens > 0 ? (r->last_token_s - r->start_s) / tokens : NAN;
   return NAN;
 }
@@ -229,6 +232,27 @@ static void check_duration(struct imported *m, const struct totals *t) {
                  t->in_flight_s / room, 0);
 }
 
+static void values_by(const struct imported *m, const char *formula, struct values *ret) {
+  bool pooled = strcmp(formula, "vllm.itl.1") == 0 || strcmp(formula, "lynx.itl.1") == 0;
+  ret->n = 0;
+  for (size_t i = 0; i < m->n_requests; i++) {
+    double value = value_of(formula, &m->requests[i]);
+    if (isfinite(value)) values_add(ret, value);
+  }
+  for (size_t i = 0; pooled && i < m->n_gaps; i++) values_add(ret, m->gaps_s[i]);
+  quantile_sort(ret->at, ret->n);
+}
+
+double import_recomputed(const struct imported *imported, const char *formula, const char *name) {
+  struct values v = {0};
+  bool mean;
+  double p = place_of(name, &mean), value = NAN;
+  values_by(imported, formula, &v);
+  if (v.n > 0 && (mean || !isnan(p))) value = mean ? quantile_plain_mean(v.at, v.n) : quantile_like(&v, p, NAN);
+  values_release(&v);
+  return value;
+}
+
 void import_recompute(struct imported *m) {
   const struct totals t = total(m);
   double seconds = m->seconds > 0 ? m->seconds : t.to_s - t.from_s;
@@ -242,13 +266,7 @@ void import_recompute(struct imported *m) {
     double p = place_of(f->name, &mean), rate = rate_of(f->name, &t, seconds), count = count_of(f->name, &t), scale = scale_of(f->unit);
     if (strcmp(formula, f->formula) != 0) { /* figures of one formula follow one another */
       formula = f->formula;
-      v.n = 0;
-      for (size_t k = 0; k < m->n_requests; k++) {
-        double value = value_of(formula, &m->requests[k]);
-        if (isfinite(value)) values_add(&v, value);
-      }
-      for (size_t k = 0; strcmp(formula, "vllm.itl.1") == 0 && k < m->n_gaps; k++) values_add(&v, m->gaps_s[k]);
-      quantile_sort(v.at, v.n);
+      values_by(m, formula, &v);
     }
     if (!isnan(rate) || !isnan(count)) f->recomputed = !isnan(rate) ? rate : count;
     else if (mean && v.n > 0) f->recomputed = quantile_plain_mean(v.at, v.n) * scale;

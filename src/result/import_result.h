@@ -33,6 +33,7 @@ struct import_figure {
 /* NaN, -1: not said. */
 struct import_request {
   double start_s, first_token_s, last_token_s, end_s;
+  double late_s; /* start - scheduled time; 0 where nobody says it */
   int64_t prompt_tokens, output_tokens;
   bool ok;
   const char *reason;
@@ -86,6 +87,8 @@ void import_release(struct imported *imported);
 /* Holds the figures of a file against its own requests; quantiles and means against one another. */
 void import_recompute(struct imported *imported);
 void import_check_order(struct imported *imported);
+/* A figure by that formula and statistic ("time to first token p99") from the rows, in seconds; NaN: they do not yield it. */
+double import_recomputed(const struct imported *imported, const char *formula, const char *name);
 /* What cannot be, whatever was measured: a first token behind the end, a peak below the mean, more in flight than is allowed, by the most
  * that was seen and by Little's law (requests per second x mean latency). */
 void import_check_possible(struct imported *imported);

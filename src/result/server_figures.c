@@ -152,7 +152,8 @@ enum lynx_status server_figures_judge(struct bundle *bundle, struct result *resu
     g->to_ns = rows[i]->warm_up_ns + rows[i]->counted_ns;
     status = bundle_each_sample(bundle, p->sessions[i].id, take_sample, g, error);
     for (size_t w = 0; w < LYNX_COUNT(wanted); w++) {
-      if (g->columns[wanted[w].kept].n > 0) take_counters(g, &wanted[w], &g->figures[w]);
+      bool counted = g->columns[wanted[w].kept].n > 0 && (wanted[w].of == METRICS_COUNT || g->columns[wanted[w].of].n > 0);
+      if (counted) take_counters(g, &wanted[w], &g->figures[w]);
       else if (wanted[w].given != METRICS_COUNT) take_given(g, &wanted[w], &g->figures[w]);
     }
     g->from_s += (double)rows[i]->counted_ns / 1e9;

@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 
-enum { NAMES_MAX = 5 };
+enum { NAMES_MAX = 6 };
 
 static const struct {
   const char *series;
@@ -14,47 +14,58 @@ static const struct {
 } table[METRICS_COUNT] = {
     [METRICS_RUNNING] = {"server.running",
                          {"vllm:num_requests_running", "sglang:num_running_reqs", "tgi_batch_current_size",
-                          "llamacpp:requests_processing"}},
+                          "llamacpp:requests_processing", "trtllm_num_requests_running", "nv_trt_llm_request_metrics{request_type=\"active\""}},
     [METRICS_WAITING] = {"server.waiting",
                          {"vllm:num_requests_waiting", "sglang:num_queue_reqs", "tgi_queue_size", "llamacpp:requests_deferred",
-                          "nv_inference_pending_request_count"}},
+                          "trtllm_num_requests_waiting", "nv_trt_llm_request_metrics{request_type=\"waiting\""}},
     [METRICS_FINISHED] = {"server.finished",
                           {"vllm:request_success_total", "sglang:num_requests_total", "tgi_request_success",
-                           "nv_inference_request_success"}},
+                           "nv_inference_request_success", "trtllm_request_success_total", "request_success_total"}},
     [METRICS_PROMPT_TOKENS] = {"server.prompt_tokens",
-                               {"vllm:prompt_tokens_total", "sglang:prompt_tokens_total", "llamacpp:prompt_tokens_total"}},
+                               {"vllm:prompt_tokens_total", "sglang:prompt_tokens_total", "llamacpp:prompt_tokens_total",
+                                "trtllm_prompt_tokens_total"}},
     [METRICS_OUTPUT_TOKENS] = {"server.output_tokens",
-                               {"vllm:generation_tokens_total", "sglang:generation_tokens_total", "llamacpp:tokens_predicted_total"}},
-    [METRICS_CACHE_QUERIES] = {"server.cache_queries", {"vllm:prefix_cache_queries_total"}},
-    [METRICS_CACHE_HITS] = {"server.cache_hits", {"vllm:prefix_cache_hits_total"}},
+                               {"vllm:generation_tokens_total", "sglang:generation_tokens_total", "llamacpp:tokens_predicted_total",
+                                "trtllm_generation_tokens_total"}},
+    [METRICS_CACHE_QUERIES] = {"server.cache_queries", {"vllm:prefix_cache_queries_total", "sglang:prompt_tokens_total", "trtllm_prompt_tokens_total"}},
+    [METRICS_CACHE_HITS] = {"server.cache_hits", {"vllm:prefix_cache_hits_total", "sglang:cached_tokens_total{cache_source=\"total\"",
+                                               "trtllm_prompt_cached_tokens_total"}},
     [METRICS_PREEMPTIONS] = {"server.preemptions", {"vllm:num_preemptions_total", "sglang:num_retracted_requests_total"}},
-    [METRICS_CACHE_USE] = {"server.cache_use", {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"}},
+    [METRICS_CACHE_USE] = {"server.cache_use", {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage", "trtllm_kv_cache_utilization",
+                                             "nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=\"fraction\""}},
     [METRICS_DRAFTS] = {"server.drafts", {"vllm:spec_decode_num_drafts_total", "llamacpp:spec_decode_num_drafts_total"}},
     [METRICS_DRAFT_TOKENS] = {"server.draft_tokens",
-                              {"vllm:spec_decode_num_draft_tokens_total", "llamacpp:spec_decode_num_draft_tokens_total"}},
+                              {"vllm:spec_decode_num_draft_tokens_total", "llamacpp:spec_decode_num_draft_tokens_total",
+                               "trtllm_spec_decode_num_draft_tokens_total"}},
     [METRICS_ACCEPTED_TOKENS] = {"server.accepted_tokens",
-                                 {"vllm:spec_decode_num_accepted_tokens_total", "llamacpp:spec_decode_num_accepted_tokens_total"}},
-    [METRICS_ACCEPTANCE_LENGTH] = {"server.acceptance_length", {"sglang:spec_accept_length"}},
+                                 {"vllm:spec_decode_num_accepted_tokens_total", "llamacpp:spec_decode_num_accepted_tokens_total",
+                                  "trtllm_spec_decode_num_accepted_tokens_total"}},
+    [METRICS_ACCEPTANCE_LENGTH] = {"server.acceptance_length", {"sglang:spec_accept_length", "trtllm_spec_decode_acceptance_length"}},
     [METRICS_ACCEPTANCE_RATE] = {"server.acceptance_rate", {"sglang:spec_accept_rate"}},
-    [METRICS_CACHE_HIT_RATE] = {"server.cache_hit_rate", {"sglang:cache_hit_rate"}},
+    [METRICS_CACHE_HIT_RATE] = {"server.cache_hit_rate", {"sglang:cache_hit_rate", "trtllm_kv_cache_hit_rate"}},
     [METRICS_FIRST_TOKEN_SUM] = {"server.first_token_sum_s",
-                                 {"vllm:time_to_first_token_seconds_sum", "sglang:time_to_first_token_seconds_sum"}},
+                                 {"vllm:time_to_first_token_seconds_sum", "sglang:time_to_first_token_seconds_sum",
+                                  "trtllm_time_to_first_token_seconds_sum", "time_to_first_token_seconds_sum"}},
     [METRICS_FIRST_TOKEN_COUNT] = {"server.first_token_count",
-                                   {"vllm:time_to_first_token_seconds_count", "sglang:time_to_first_token_seconds_count"}},
+                                   {"vllm:time_to_first_token_seconds_count", "sglang:time_to_first_token_seconds_count",
+                                    "trtllm_time_to_first_token_seconds_count", "time_to_first_token_seconds_count"}},
     [METRICS_WHOLE_SUM] = {"server.end_to_end_sum_s",
-                           {"vllm:e2e_request_latency_seconds_sum", "sglang:e2e_request_latency_seconds_sum", "tgi_request_duration_sum"}},
+                           {"vllm:e2e_request_latency_seconds_sum", "sglang:e2e_request_latency_seconds_sum", "tgi_request_duration_sum",
+                            "trtllm_e2e_request_latency_seconds_sum", "e2e_request_latency_seconds_sum"}},
     [METRICS_WHOLE_COUNT] = {"server.end_to_end_count",
                              {"vllm:e2e_request_latency_seconds_count", "sglang:e2e_request_latency_seconds_count",
-                              "tgi_request_duration_count"}},
+                              "tgi_request_duration_count", "trtllm_e2e_request_latency_seconds_count",
+                              "e2e_request_latency_seconds_count"}},
 };
 
 static const struct {
   const char *text;
   const char *names[NAMES_MAX]; /* of histograms in seconds, each with _sum and _count */
 } phases[METRICS_PHASE_COUNT] = {
-    [METRICS_QUEUE] = {"queue", {"vllm:request_queue_time_seconds", "sglang:queue_time_seconds", "tgi_request_queue_duration"}},
-    [METRICS_PREFILL] = {"prefill", {"vllm:request_prefill_time_seconds"}},
-    [METRICS_DECODE] = {"decode", {"vllm:request_decode_time_seconds"}},
+    [METRICS_QUEUE] = {"queue", {"vllm:request_queue_time_seconds", "sglang:queue_time_seconds", "tgi_request_queue_duration",
+                                 "trtllm_request_queue_time_seconds", "request_queue_time_seconds"}},
+    [METRICS_PREFILL] = {"prefill", {"vllm:request_prefill_time_seconds", "trtllm_request_prefill_time_seconds"}},
+    [METRICS_DECODE] = {"decode", {"vllm:request_decode_time_seconds", "trtllm_request_decode_time_seconds"}},
 };
 
 const char *metrics_phase_text(enum metrics_phase phase) {
@@ -104,17 +115,34 @@ static bool next_line(struct bytes page, size_t *at, struct bytes *ret) {
   return true;
 }
 
+static bool holds(struct bytes text, const char *part) {
+  return text.length > 0 && memmem(text.ptr, text.length, part, strlen(part)) != NULL;
+}
+
+/* name: whole, or with one label that it must have: `name{label="value"`. */
+static bool is_named(const struct sample *s, const char *name) {
+  size_t n = strcspn(name, "{");
+  return s->name.length == n && memcmp(s->name.ptr, name, n) == 0 && (name[n] == 0 || holds(s->labels, name + n + 1));
+}
+
+/* SGLang counts each request a second time under its priority, where it schedules by them. */
+static bool is_repeated(const struct sample *s) {
+  return holds(s->labels, "priority=\"") && !holds(s->labels, "priority=\"\"");
+}
+
 static double total_of(struct bytes page, const char *name, double *ret_n) {
   struct bytes line;
   struct sample s;
-  double sum = NAN;
-  *ret_n = 0;
+  double sum[2] = {NAN, NAN}, n[2] = {0, 0};
   for (size_t at = 0; next_line(page, &at, &line);)
-    if (read_sample(line, &s) && bytes_equal(s.name, name)) {
-      sum = (isnan(sum) ? 0 : sum) + s.value;
-      *ret_n += 1;
+    if (read_sample(line, &s) && is_named(&s, name)) {
+      bool repeated = is_repeated(&s);
+      sum[repeated] = (isnan(sum[repeated]) ? 0 : sum[repeated]) + s.value;
+      n[repeated]++;
     }
-  return sum;
+  bool only = n[0] <= 0;
+  *ret_n = n[only];
+  return sum[only];
 }
 
 static double sum_of(struct bytes page, const char *name) {

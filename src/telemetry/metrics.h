@@ -2,7 +2,7 @@
  * by different names.
  * Shapes   a page is text; a value is summed over its label sets; NaN: the page does not have it
  * Limits   whole names only; a line that is none is skipped; at most METRICS_PAGE_MAX bytes of a page are taken
- * Source   the names as documented by vLLM, SGLang, TGI, llama.cpp and Triton */
+ * Source   the names as documented by vLLM, SGLang, TGI, llama.cpp, TensorRT-LLM and Triton */
 #ifndef TELEMETRY_METRICS_H
 #define TELEMETRY_METRICS_H
 

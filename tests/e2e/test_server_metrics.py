@@ -29,17 +29,34 @@ SGLANG = {
     "sglang:cache_hit_rate": lambda n: 0.4,
 }
 
+# At its own path; what stands at /metrics is JSON, and each who asks takes it away from the others.
+TENSORRT = {
+    "trtllm_spec_decode_num_draft_tokens_total": lambda n: DRAFTED * n,
+    "trtllm_spec_decode_num_accepted_tokens_total": lambda n: KEPT * n,
+    "trtllm_spec_decode_acceptance_length": lambda n: 2.5,
+    "trtllm_prompt_tokens_total": lambda n: LOOKED_UP * n,
+    "trtllm_prompt_cached_tokens_total": lambda n: FOUND * n,
+}
+
 
 @contextlib.contextmanager
-def server(metrics, more=""):
+def server(metrics, more="", asked=None):
     n = [0]
+    at = "/prometheus/metrics" if metrics is TENSORRT else "/metrics"
 
     class Answering(Handler):
         def do_GET(self):
-            if self.path != "/metrics":
+            if self.path != at and self.path != "/metrics":
                 return super().do_GET()
+            if asked is not None:
+                asked.append(self.path)
+            if self.path != at:
+                return self.page('[{"iter": 154, "numActiveRequests": 1}]')
             page = "".join(f'{name}{{model_name="m"}} {of(n[0])}\n' for name, of in metrics.items())
-            page = (page + more).encode()
+            self.page(page + more)
+
+        def page(self, text):
+            page = text.encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(page)))
             self.end_headers()
@@ -63,8 +80,8 @@ def server(metrics, more=""):
         s.server_close()
 
 
-def measured(d, metrics):
-    with server(metrics) as port:
+def measured(d, metrics, asked=None):
+    with server(metrics, asked=asked) as port:
         path = contract(
             f"{d}/c.yaml",
             port,
@@ -78,9 +95,12 @@ def measured(d, metrics):
     return f"{d}/r.lynx"
 
 
-@pytest.mark.parametrize("name, metrics", [("vllm", VLLM), ("sglang", SGLANG)])
+@pytest.mark.parametrize("name, metrics", [("vllm", VLLM), ("sglang", SGLANG), ("tensorrt", TENSORRT)])
 def test_what_the_server_tells(d, name, metrics):
-    bundle = measured(d, metrics)
+    asked = []
+    bundle = measured(d, metrics, asked)
+    # What only one can take is asked for by the probe of the executor, and by one look of the sampler.
+    assert name != "tensorrt" or asked.count("/metrics") <= 3 < asked.count("/prometheus/metrics"), asked
     p = show(bundle)["precisions"][0]
     found = {f["figure"]: f for f in p["server_metrics"]}
     want = {"acceptance length": 1 + KEPT / DRAFTS, "acceptance rate": KEPT / DRAFTED}

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "result/import_result.h"
+#include "result/instruments.h"
 #include "tests/fuzz/holds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,6 +22,17 @@ static void check(const struct imported *m) {
   buffer_release(&out);
   for (size_t i = 0; i < m->n_requests; i++) HOLDS(m->requests[i].end_s >= m->requests[i].start_s && m->requests[i].reason != NULL);
   for (size_t i = 0; i < m->n_figures; i++) HOLDS(isfinite(m->figures[i].stated));
+}
+
+/* Whatever it says, it agrees with itself. */
+static void check_against_itself(const struct imported *m) {
+  struct instrument side;
+  static struct instruments judged;
+  instrument_of_import(m, &side); /* nothing of it is its own */
+  instruments_judge(&side, &side, 0.05, &judged);
+  HOLDS(judged.verdict == INSTRUMENTS_AGREE || judged.verdict == INSTRUMENTS_APART);
+  for (size_t i = 0; i < judged.n_figures; i++) HOLDS(judged.figures[i].ratio > 0 && judged.figures[i].left > 0);
+  instruments_release(&judged);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -45,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const struct importer *importer = importers[data[0] % n_importers];
   if (import_read(files, second != NULL ? 2 : 1, importer->name, 1, &imported, &error) == LYNX_OK) {
     check(&imported);
+    check_against_itself(&imported);
     import_release(&imported);
   }
   free(text);

@@ -91,6 +91,7 @@ static enum lynx_status read_file(const struct import_file *files, size_t n, str
     status = lynx_fail(error, LYNX_INPUT, "it holds %zu benchmarks; accepted: --part 1 to %zu", json_array_size(list),
                        json_array_size(list));
   else status = take_benchmark(one, ret, error);
+  ret->n_parts = json_array_size(list);
   if (status == LYNX_OK && json_array_size(list) > 1)
     import_lacks(ret, arena_printf(&ret->arena, "this is benchmark %zu of the %zu in the file (--part)", ret->part, json_array_size(list)));
   json_decref(root);

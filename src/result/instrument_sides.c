@@ -1,0 +1,217 @@
+#include <math.h>
+#include <string.h>
+
+#include "result/instruments.h"
+#include "result/rows.h"
+#include "telemetry/metrics.h"
+
+/* Of the tools' own documents and sources; `lynxbench import --formats` lists what can be read. */
+static const struct instrument_habits habits[] = {
+    {"lynx", "the scheduled time, or the first byte written, as the contract says", "the first event with text",
+     "the server's usage, else events with text", "the counted windows; warm-up and drain are left out", "its delay is part of its latency"},
+    {"vllm", "sending", "the first event with choices, an empty text, too", "the server's usage, else its own tokenizer",
+     "the first send to the last end, ramp and tail included", "its delay is left out"},
+    {"aiperf", "sending", "the first event with text, reasoning included", "its own tokenizer, or the server's usage where asked",
+     "its whole phase", "its delay is left out"},
+    {"guidellm", "sending", "the first event with text", "the server's usage, else one each event",
+     "the first send to the last end, but for the share that it is told to cut off", "its delay is left out"},
+    {"inference_perf", "sending", "the first event with text", "its own tokenizer", "the first start to the last end",
+     "its delay is a figure of its own"},
+    {"mlperf", "the scheduled time", "the program's own call", "the program's word", "the first query to the last answer",
+     "its delay is part of its latency"},
+    {"perf_analyzer", "sending", NULL, NULL, "the last three windows that agree", "its delay is left out"},
+    {"llama_bench", "the batch itself: there is no request", NULL, "all of the batch; nothing is tokenised or sampled", "each test",
+     "there is no arrival"},
+    {"server", "arrival at the server's front", "the first token that is handed on", "the server", "between the two pages",
+     "it does not see it"},
+    {"wrk", "sending", NULL, NULL, "the whole run", "its delay is left out"},
+    {"hey", "sending", NULL, NULL, "the whole run", "its delay is left out"},
+    {"ghz", "sending", NULL, NULL, "the whole run", "its delay is left out"},
+    {"k6", "sending", NULL, NULL, "the whole run", "its delay is left out"},
+    {"locust", "sending", NULL, NULL, "the whole run", "its delay is left out"},
+    {"", "not known", NULL, NULL, "not known", "not known"}};
+
+static const struct instrument_habits *habits_of(const struct imported *m) {
+  const char *id = m->n_figures > 0 ? m->figures[0].formula : "";
+  size_t i = 0;
+  for (; i + 1 < LYNX_COUNT(habits); i++) {
+    size_t n = strlen(habits[i].tool);
+    if (strncmp(id, habits[i].tool, n) == 0 && id[n] == '.') break;
+  }
+  return &habits[i];
+}
+
+/* Answers that were not streamed come all at once: their first token is the whole answer. */
+static int streamed_by_figures(const struct imported *m) {
+  static const char *const statistics[] = {"mean", "median", "p50"};
+  for (size_t i = 0; i < LYNX_COUNT(statistics); i++) {
+    struct arena arena = {0};
+    double first = import_figure_stated(m, arena_printf(&arena, "time to first token %s", statistics[i])), whole = NAN;
+    static const char *const names[] = {"end to end", "request latency"};
+    for (size_t k = 0; k < LYNX_COUNT(names) && isnan(whole); k++)
+      whole = import_figure_stated(m, arena_printf(&arena, "%s %s", names[k], statistics[i]));
+    arena_release(&arena);
+    if (first > 0 && whole > 0) return fabs(first - whole) > 1e-3 * whole;
+  }
+  return -1;
+}
+
+void instrument_of_import(const struct imported *imported, struct instrument *ret) {
+  *ret = (struct instrument){.m = *imported, .lateness = "not recorded"};
+  ret->habits = habits_of(&ret->m);
+  ret->name = ret->m.tool;
+  ret->streamed = streamed_by_figures(&ret->m);
+}
+
+/* --- a bundle --- */
+
+struct taking {
+  struct imported *m;
+  const struct row_terms *terms;
+  int64_t from_ns;
+  double n_ok, n_failed, prompt_tokens, output_tokens, late_s;
+};
+
+static enum lynx_status take_row(void *context, const struct row *row) {
+  struct taking *t = context;
+  const struct bundle_request *q = row->request;
+  if (!row->counted || q->scheduled_ns < t->from_ns) return LYNX_OK;
+  if (!row->ok || q->written_ns < 0) return t->n_failed++, LYNX_OK;
+  bool from_sent = t->terms->contract->counting.latency_from == LATENCY_FROM_SENT;
+  int64_t tokens = q->output_tokens >= 0 ? q->output_tokens : q->n_text_events, before = -1;
+  struct lynx_error error = {0};
+  const struct import_request r = {.start_s = (double)q->written_ns / 1e9,
+                                   .first_token_s = q->first_token_ns >= 0 ? (double)q->first_token_ns / 1e9 : NAN,
+                                   .last_token_s = q->last_token_ns >= 0 ? (double)q->last_token_ns / 1e9 : NAN,
+                                   .end_s = (double)q->end_ns / 1e9,
+                                   .late_s = from_sent ? 0 : (double)(q->written_ns - q->scheduled_ns) / 1e9,
+                                   .prompt_tokens = q->prompt_tokens,
+                                   .output_tokens = tokens,
+                                   .ok = true,
+                                   .reason = ""};
+  for (size_t i = 0; i < row->n_tokens; i++) {
+    double ns;
+    if (row_gap(row, i, &before, &ns)) import_gap_add(t->m, ns / 1e9);
+  }
+  t->n_ok++;
+  t->prompt_tokens += q->prompt_tokens > 0 ? (double)q->prompt_tokens : 0;
+  t->output_tokens += (double)tokens;
+  t->late_s += row_lag(t->terms, row) / 1e9;
+  return import_request_add(t->m, &r, &error); /* times that no request has were refused before */
+}
+
+static void add_latency(struct imported *m, const struct result_precision *p, enum metric metric, const char *name) {
+  const struct result_latency *l = &p->latency[metric];
+  const char *id = formulas[metric_formulas[metric]].id;
+  static const char *const statistics[RESULT_QUANTILES] = {"p50", "p90", "p95", "p99", "p99.9"};
+  if (l->n == 0) return;
+  import_figure_add(m, arena_printf(&m->arena, "%s mean", name), id, "ns", l->mean.interval.estimate);
+  for (size_t i = 0; i < RESULT_QUANTILES; i++)
+    import_figure_add(m, arena_printf(&m->arena, "%s %s", name, statistics[i]), id, "ns", l->at[i].quantile.estimate);
+}
+
+static void add_figures(struct imported *m, const struct result *result, const struct result_precision *p, const struct taking *t) {
+  import_figure_add(m, "requests that went well", "lynx.count.1", "1", t->n_ok);
+  import_figure_add(m, "requests that failed", "lynx.count.1", "1", t->n_failed);
+  if (t->prompt_tokens > 0) import_figure_add(m, "input tokens", "lynx.count.1", "1", t->prompt_tokens);
+  if (result->holds_tokens) import_figure_add(m, "output tokens", "lynx.count.1", "1", t->output_tokens);
+  import_figure_add(m, "requests per second", formulas[FORMULA_REQUEST_RATE].id, "1/s", p->request_rate.estimate);
+  if (result->holds_tokens)
+    import_figure_add(m, "output tokens per second", formulas[FORMULA_OUTPUT_RATE].id, "1/s", p->output_rate.estimate);
+  add_latency(m, p, METRIC_TIME_TO_FIRST_TOKEN, "time to first token");
+  add_latency(m, p, METRIC_TIME_PER_OUTPUT_TOKEN, "time per output token");
+  add_latency(m, p, METRIC_INTER_TOKEN_LATENCY, "inter-token latency");
+  add_latency(m, p, METRIC_END_TO_END, "end to end");
+}
+
+static void take_load(struct imported *m, const struct contract *c) {
+  m->concurrency = contract_in_flight(c);
+  m->poisson = c->regime.load == LOAD_POISSON;
+  if (m->poisson || c->regime.load == LOAD_CONSTANT) m->rate_per_s = c->regime.rate_per_s;
+}
+
+enum lynx_status instrument_of_bundle(struct bundle *bundle, const struct result *result, const char *path, struct instrument *ret,
+                                      struct lynx_error *error) {
+  const struct result_precision *p = NULL;
+  const struct contract *c = &result->contract;
+  const struct row_terms terms = row_terms_of(bundle, c);
+  enum lynx_status status = LYNX_OK;
+  *ret = (struct instrument){.m = {.reader = "lynxbench", .version = "", .endpoint = "", .begun = "", .starts_unknown = true}};
+  struct imported *m = &ret->m;
+  struct taking taken = {.m = m, .terms = &terms};
+  for (size_t i = 0; i < result->n_precisions && p == NULL; i++)
+    if (result->precisions[i].n_complete > 0) p = &result->precisions[i];
+  for (size_t i = 0; p != NULL && i < p->n_sessions && status == LYNX_OK; i++) {
+    if (!p->sessions[i].complete) continue;
+    taken.from_ns = p->sessions[i].steady.from_ns;
+    m->seconds += (double)(p->sessions[i].steady.to_ns - p->sessions[i].steady.from_ns) / 1e9;
+    status = rows_each(bundle, p->sessions[i].id, take_row, &taken, error);
+  }
+  if (status == LYNX_OK && taken.n_ok < 1) status = lynx_fail(error, LYNX_INPUT, "%s: no counted request went well", path);
+  if (status != LYNX_OK) return import_release(m), status;
+  m->tool = result->n_precisions > 1 ? arena_printf(&m->arena, "lynxbench, %s", p->name) : "lynxbench";
+  m->model = import_words(m, c->workload.model);
+  m->files = arena_alloc(&m->arena, 1, sizeof *m->files);
+  m->files[0].name = import_words(m, path);
+  m->n_files = 1;
+  take_load(m, c);
+  add_figures(m, result, p, &taken);
+  ret->habits = &habits[0];
+  ret->name = m->tool;
+  ret->streamed = !result->holds_tokens ? -1 : c->workload.stream != 0;
+  ret->lateness = arena_printf(&m->arena, "%.3g ms in a latency, on average", 1e3 * taken.late_s / taken.n_ok);
+  return LYNX_OK;
+}
+
+/* --- a server's own metrics --- */
+
+static double increase(struct bytes before, struct bytes after, enum metrics_series series) {
+  return metrics_value(after, series) - metrics_value(before, series);
+}
+
+enum lynx_status instrument_of_server(struct bytes before, struct bytes after, const char *path, struct instrument *ret,
+                                      struct lynx_error *error) {
+  static const struct {
+    enum metrics_series of;
+    const char *name;
+  } counts[] = {{METRICS_FINISHED, "requests that went well"},
+                {METRICS_PROMPT_TOKENS, "input tokens"},
+                {METRICS_OUTPUT_TOKENS, "output tokens"}};
+  static const struct {
+    enum metrics_series sum, count;
+    const char *name;
+  } times[] = {{METRICS_FIRST_TOKEN_SUM, METRICS_FIRST_TOKEN_COUNT, "time to first token mean"},
+               {METRICS_WHOLE_SUM, METRICS_WHOLE_COUNT, "end to end mean"}};
+  *ret = (struct instrument){.m = {.reader = "server", .tool = "the server's own metrics", .version = "", .model = "", .endpoint = "",
+                                   .begun = ""},
+                             .of_server = true,
+                             .streamed = -1,
+                             .lateness = "none: it is the server"};
+  struct imported *m = &ret->m;
+  for (size_t i = 0; i < LYNX_COUNT(counts); i++) {
+    double more = increase(before, after, counts[i].of);
+    if (more < 0)
+      return import_release(m), lynx_fail(error, LYNX_INPUT, "%s: %s went back by %g: the server was started again in between, or the pages "
+                                                             "are in the wrong order; accepted: before, then after",
+                                          path, metrics_series_text(counts[i].of), -more);
+    import_figure_add(m, counts[i].name, "server.count.1", "1", more);
+  }
+  for (size_t i = 0; i < LYNX_COUNT(times); i++) {
+    double n = increase(before, after, times[i].count), sum = increase(before, after, times[i].sum);
+    if (n > 0 && sum >= 0) import_figure_add(m, times[i].name, "server.latency.1", "s", sum / n);
+  }
+  if (m->n_figures == 0)
+    return lynx_fail(error, LYNX_INPUT, "%s: found no counter of a server that is known; accepted: the metrics pages of vLLM, SGLang, TGI, "
+                                        "llama.cpp, Triton, TensorRT-LLM",
+                     path);
+  m->files = arena_alloc(&m->arena, 1, sizeof *m->files);
+  m->files[0].name = import_words(m, path);
+  m->n_files = 1;
+  ret->habits = habits_of(m);
+  ret->name = m->tool;
+  return LYNX_OK;
+}
+
+void instrument_release(struct instrument *instrument) {
+  import_release(&instrument->m);
+}
