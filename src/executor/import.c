@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/known_file.h"
 #include "executor/capture.h"
+#include "executor/device_text.h"
 #include "executor/layer_map.h"
 #include "executor/nvidia_smi.h"
 
@@ -154,6 +155,13 @@ static bool take_row(struct fact_list *list, const struct topology *t, const cha
     (void)snprintf(key, sizeof key, "imported.link.%s-%s", name, t->columns[k]);
     add(list, LAYER_ACCELERATOR, FACT_READ, key, word, "nvidia-smi topo -m");
   }
+  static const char *const affinities[] = {"cpu", "numa"}; /* what stands behind the links, of a GPU */
+  for (size_t i = 0; i < LYNX_COUNT(affinities) && strncmp(name, "GPU", 3) == 0; i++) {
+    const char *word = strtok_r(NULL, " \t", &save);
+    if (word == NULL) break;
+    (void)snprintf(key, sizeof key, "imported.affinity.%s.%s", name, affinities[i]);
+    add(list, LAYER_SYSTEM, is_nothing(word) ? FACT_ABSENT : FACT_READ, key, word, "nvidia-smi topo -m");
+  }
   return true;
 }
 
@@ -271,7 +279,9 @@ enum lynx_status capture_import(const char *text, size_t length, struct fact_lis
   bool environment = memmem(text, length, "PyTorch version", 15) != NULL,
        ours = environment || memmem(text, length, "\"lynx_capture\"", 14) != NULL ||
               memmem(text, length, "accelerators_per_node", 21) != NULL || memmem(text, length, "nvidia_smi_log", 14) != NULL;
-  if (!ours && something != NULL) return lynx_fail(error, LYNX_INPUT, "it is %s", something);
+  const char *tool = device_text_tool(text, length);
+  bool topology = memmem(text, length, "CPU Affinity", 12) != NULL && memmem(text, length, "GPU0", 4) != NULL; /* nvidia-smi topo -m */
+  if (!ours && !topology && tool == NULL && something != NULL) return lynx_fail(error, LYNX_INPUT, "it is %s", something);
   if (length > blank && text[blank] == '{') {
     json_t *root = json_parse(text, length, FILE_MAX, error);
     if (root == NULL) return error != NULL && error->status != LYNX_OK ? error->status : LYNX_INPUT;
@@ -288,12 +298,14 @@ enum lynx_status capture_import(const char *text, size_t length, struct fact_lis
     fact_sort(ret);
     return status;
   }
-  if (!environment)
+  if (!environment && !topology && tool == NULL)
     return lynx_fail(error, LYNX_INPUT,
-                     "not an executor: accepted are lynxbench captures and bundles, the text of PyTorch's collect_env, what `nvidia-smi -q "
-                     "-x` prints, and "
-                     "MLPerf's system description");
-  import_collect_env(text, length, ret);
+                     "not an executor: accepted are lynxbench captures and bundles, the text of PyTorch's collect_env, what nvidia-smi, "
+                     "rocm-smi, amd-smi, npu-smi and hl-smi print, `nvidia-smi -q -x` and `topo -m`, and MLPerf's system description");
+  struct lynx_error none = {0};
+  bool alone = !environment && !topology;
+  if (tool != NULL && device_text_import(text, length, ret, alone ? error : &none) != LYNX_OK && alone) return error->status;
+  if (!alone) import_collect_env(text, length, ret);
   fact_sort(ret);
   return ret->n_items > 0 ? LYNX_OK : lynx_fail(error, LYNX_INPUT, "it holds no line that collect_env prints");
 }

@@ -1,72 +1,70 @@
 #include "executor/nvidia_smi.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/xml.h"
+#include "executor/device_fact.h"
 
 enum { DEPTH_MAX = 16, TEXT_MAX = 400, GPUS_MAX = 64 };
 
-/* How an element's text becomes a value of ours. */
-enum form { AS_TEXT, NUMBER, MEBIBYTES, MILLIWATTS, SWITCH, COMPUTE_MODE };
-
 static const struct element {
   const char *path; /* below <gpu>; below the root, if it begins with '/' */
+  const char *text; /* what `nvidia-smi -q` calls the same, without -x */
   const char *key;  /* below "gpu.N.", unless it holds its whole name: then %d stands for the GPU */
   const char *unit;
-  enum form form;
+  enum device_form form;
   enum layer layer;
   enum fact_kind kind;
 } elements[] = {
-    {"/driver_version", "driver.nvidia", "", AS_TEXT, LAYER_SYSTEM, FACT_IDENTITY},
-    {"/cuda_version", "driver.cuda", "(the newest that the driver serves)", AS_TEXT, LAYER_SYSTEM, FACT_IDENTITY},
-    {"product_name", "name", "", AS_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"vbios_version", "vbios", "", AS_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"inforom_version/img_version", "inforom", "", AS_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"board_part_number", "part-number", "", AS_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"gsp_firmware_version", "gsp-firmware", "", AS_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"uuid", "uuid", "", AS_TEXT, LAYER_ACCELERATOR, FACT_CONTEXT},
-    {"serial", "serial", "", AS_TEXT, LAYER_ACCELERATOR, FACT_CONTEXT},
-    {"pci/pci_bus_id", "bus", "", AS_TEXT, LAYER_ACCELERATOR, FACT_CONTEXT},
-    {"fb_memory_usage/total", "memory", "bytes", MEBIBYTES, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"fb_memory_usage/used", "memory-used", "bytes", MEBIBYTES, LAYER_ACCELERATOR, FACT_STATE},
-    {"persistence_mode", "persistence-mode", "", SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"compute_mode", "compute-mode", "", COMPUTE_MODE, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"performance_state", "performance-state", "", NUMBER, LAYER_ACCELERATOR, FACT_STATE},
-    {"mig_mode/current_mig", "mig", "", SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"mig_mode/pending_mig", "mig-pending", "", SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"ecc_mode/current_ecc", "ecc", "", SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"ecc_mode/pending_ecc", "ecc-pending", "", SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"pci/pci_gpu_link_info/pcie_gen/max_link_gen", "pcie-generation-most", "", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"pci/pci_gpu_link_info/link_widths/max_link_width", "pcie-width-most", "lanes", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"pci/pci_gpu_link_info/pcie_gen/current_link_gen", "pcie-generation", "(falls when idle)", NUMBER, LAYER_ACCELERATOR, FACT_STATE},
-    {"pci/pci_gpu_link_info/link_widths/current_link_width", "pcie-width", "lanes", NUMBER, LAYER_ACCELERATOR, FACT_STATE},
-    {"pci/replay_counter", "pcie-replays", "", NUMBER, LAYER_ACCELERATOR, FACT_STATE},
+    {"/driver_version", "Driver Version", "driver.nvidia", "", DEVICE_TEXT, LAYER_SYSTEM, FACT_IDENTITY},
+    {"/cuda_version", "CUDA Version", "driver.cuda", "(the newest that the driver serves)", DEVICE_TEXT, LAYER_SYSTEM, FACT_IDENTITY},
+    {"product_name", "Product Name", "name", "", DEVICE_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"vbios_version", "VBIOS Version", "vbios", "", DEVICE_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"inforom_version/img_version", "Inforom Version/Image Version", "inforom", "", DEVICE_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"board_part_number", "Board Part Number", "part-number", "", DEVICE_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"gsp_firmware_version", "GSP Firmware Version", "gsp-firmware", "", DEVICE_TEXT, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"uuid", "GPU UUID", "uuid", "", DEVICE_TEXT, LAYER_ACCELERATOR, FACT_CONTEXT},
+    {"serial", "Serial Number", "serial", "", DEVICE_TEXT, LAYER_ACCELERATOR, FACT_CONTEXT},
+    {"pci/pci_bus_id", "PCI/Bus Id", "bus", "", DEVICE_TEXT, LAYER_ACCELERATOR, FACT_CONTEXT},
+    {"fb_memory_usage/total", "FB Memory Usage/Total", "memory", "bytes", DEVICE_MEBIBYTES, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"fb_memory_usage/used", "FB Memory Usage/Used", "memory-used", "bytes", DEVICE_MEBIBYTES, LAYER_ACCELERATOR, FACT_STATE},
+    {"persistence_mode", "Persistence Mode", "persistence-mode", "", DEVICE_SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"compute_mode", "Compute Mode", "compute-mode", "", DEVICE_COMPUTE_MODE, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"performance_state", "Performance State", "performance-state", "", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_STATE},
+    {"mig_mode/current_mig", "MIG Mode/Current", "mig", "", DEVICE_SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"mig_mode/pending_mig", "MIG Mode/Pending", "mig-pending", "", DEVICE_SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"ecc_mode/current_ecc", "ECC Mode/Current", "ecc", "", DEVICE_SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"ecc_mode/pending_ecc", "ECC Mode/Pending", "ecc-pending", "", DEVICE_SWITCH, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"pci/pci_gpu_link_info/pcie_gen/max_link_gen", "PCI/GPU Link Info/PCIe Generation/Max", "pcie-generation-most", "", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"pci/pci_gpu_link_info/link_widths/max_link_width", "PCI/GPU Link Info/Link Width/Max", "pcie-width-most", "lanes", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"pci/pci_gpu_link_info/pcie_gen/current_link_gen", "PCI/GPU Link Info/PCIe Generation/Current", "pcie-generation", "(falls when idle)", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_STATE},
+    {"pci/pci_gpu_link_info/link_widths/current_link_width", "PCI/GPU Link Info/Link Width/Current", "pcie-width", "lanes", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_STATE},
+    {"pci/replay_counter", "PCI/Replays Since Reset", "pcie-replays", "", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_STATE},
     /* Before driver 530, and since. */
-    {"power_readings/power_limit", "power-limit", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"power_readings/default_power_limit", "power-limit-default", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"power_readings/min_power_limit", "power-limit-least", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"power_readings/max_power_limit", "power-limit-most", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"power_readings/power_draw", "power", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_STATE},
-    {"gpu_power_readings/current_power_limit", "power-limit", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"gpu_power_readings/default_power_limit", "power-limit-default", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"gpu_power_readings/min_power_limit", "power-limit-least", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"gpu_power_readings/max_power_limit", "power-limit-most", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"gpu_power_readings/power_draw", "power", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_STATE},
-    {"gpu_power_readings/instant_power_draw", "power", "mW", MILLIWATTS, LAYER_ACCELERATOR, FACT_STATE},
-    {"max_clocks/sm_clock", "clock.sm-most", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"max_clocks/mem_clock", "clock.memory-most", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"max_clocks/graphics_clock", "clock.graphics-most", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"applications_clocks/graphics_clock", "clock.graphics-application", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"applications_clocks/mem_clock", "clock.memory-application", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"default_applications_clocks/graphics_clock", "clock.graphics-application-default", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"default_applications_clocks/mem_clock", "clock.memory-application-default", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
-    {"clocks/sm_clock", "clock.sm", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_STATE},
-    {"clocks/mem_clock", "clock.memory", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_STATE},
-    {"clocks/graphics_clock", "clock.graphics", "MHz", NUMBER, LAYER_ACCELERATOR, FACT_STATE},
-    {"temperature/gpu_temp", "temperature.gpu.%d", "°C", NUMBER, LAYER_FACILITY, FACT_STATE},
+    {"power_readings/power_limit", "Power Readings/Power Limit", "power-limit", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"power_readings/default_power_limit", "Power Readings/Default Power Limit", "power-limit-default", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"power_readings/min_power_limit", "Power Readings/Min Power Limit", "power-limit-least", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"power_readings/max_power_limit", "Power Readings/Max Power Limit", "power-limit-most", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"power_readings/power_draw", "Power Readings/Power Draw", "power", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_STATE},
+    {"gpu_power_readings/current_power_limit", "GPU Power Readings/Current Power Limit", "power-limit", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"gpu_power_readings/default_power_limit", "GPU Power Readings/Default Power Limit", "power-limit-default", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"gpu_power_readings/min_power_limit", "GPU Power Readings/Min Power Limit", "power-limit-least", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"gpu_power_readings/max_power_limit", "GPU Power Readings/Max Power Limit", "power-limit-most", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"gpu_power_readings/power_draw", "GPU Power Readings/Power Draw", "power", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_STATE},
+    {"gpu_power_readings/instant_power_draw", "GPU Power Readings/Instantaneous Power Draw", "power", "mW", DEVICE_MILLIWATTS, LAYER_ACCELERATOR, FACT_STATE},
+    {"max_clocks/sm_clock", "Max Clocks/SM", "clock.sm-most", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"max_clocks/mem_clock", "Max Clocks/Memory", "clock.memory-most", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"max_clocks/graphics_clock", "Max Clocks/Graphics", "clock.graphics-most", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"applications_clocks/graphics_clock", "Applications Clocks/Graphics", "clock.graphics-application", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"applications_clocks/mem_clock", "Applications Clocks/Memory", "clock.memory-application", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"default_applications_clocks/graphics_clock", "Default Applications Clocks/Graphics", "clock.graphics-application-default", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"default_applications_clocks/mem_clock", "Default Applications Clocks/Memory", "clock.memory-application-default", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_IDENTITY},
+    {"clocks/sm_clock", "Clocks/SM", "clock.sm", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_STATE},
+    {"clocks/mem_clock", "Clocks/Memory", "clock.memory", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_STATE},
+    {"clocks/graphics_clock", "Clocks/Graphics", "clock.graphics", "MHz", DEVICE_NUMBER, LAYER_ACCELERATOR, FACT_STATE},
+    {"temperature/gpu_temp", "Temperature/GPU Current Temp", "temperature.gpu.%d", "°C", DEVICE_NUMBER, LAYER_FACILITY, FACT_STATE},
 };
 
 struct reading {
@@ -100,49 +98,22 @@ static void take_text(void *context, const char *text, size_t n) {
   r->length += n;
 }
 
-/* False: it says nothing. */
-static bool in_our_form(enum form form, const char *value, char *text, size_t size) {
-  static const char *const modes[] = {"Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process"};
-  const char *digits = value + strcspn(value, "0123456789");
-  double number = strtod(digits, NULL); /* "P0", "16x", "4", "400.00 W": no locale is ever set */
-  switch (form) {
-    case NUMBER: (void)snprintf(text, size, "%.0f", number); return *digits != 0;
-    case MEBIBYTES: (void)snprintf(text, size, "%.0f", number * 1048576); return *digits != 0 && strstr(value, "MiB") != NULL;
-    case MILLIWATTS: (void)snprintf(text, size, "%.0f", round(number * 1000)); return *digits != 0 && strchr(value, 'W') != NULL;
-    case SWITCH:
-      (void)snprintf(text, size, "%d", strcmp(value, "Enabled") == 0);
-      return strcmp(value, "Enabled") == 0 || strcmp(value, "Disabled") == 0;
-    case COMPUTE_MODE:
-      for (size_t i = 0; i < LYNX_COUNT(modes); i++)
-        if (strcmp(value, modes[i]) == 0) {
-          (void)snprintf(text, size, "%zu", i);
-          return true;
-        }
-      return false;
-    default: (void)snprintf(text, size, "%s", value); return value[0] != 0;
-  }
-}
-
-static void put(struct reading *r, const struct element *e, const char *value) {
-  char key[80], text[TEXT_MAX], source[120];
+static void put(struct fact_list *list, const struct element *e, int gpu, const char *value, const char *source) {
+  char key[80];
   const char *percent = strchr(e->key, '%');
   if (e->path[0] == '/') (void)snprintf(key, sizeof key, "%s", e->key);
-  else if (percent != NULL) (void)snprintf(key, sizeof key, "%.*s%d", (int)(percent - e->key), e->key, r->n_gpus - 1);
-  else (void)snprintf(key, sizeof key, "gpu.%d.%s", r->n_gpus - 1, e->key);
-  (void)snprintf(source, sizeof source, "nvidia-smi -q -x, %s", e->path);
-  bool nothing = strcmp(value, "N/A") == 0 || strcmp(value, "[N/A]") == 0 || strcmp(value, "Not Found") == 0;
-  bool good = !nothing && in_our_form(e->form, value, text, sizeof text);
-  fact_add(r->list, &(struct fact){.layer = e->layer,
-                                   .kind = e->kind,
-                                   .status = good      ? FACT_READ
-                                             : nothing ? FACT_UNSUPPORTED
-                                                       : FACT_ABSENT,
-                                   .key = key,
-                                   .value = good      ? text
-                                            : nothing ? "nvidia-smi says that it does not apply"
-                                                      : "nvidia-smi says nothing that is understood",
-                                   .unit = good ? e->unit : "",
-                                   .source = source});
+  else if (percent != NULL) (void)snprintf(key, sizeof key, "%.*s%d", (int)(percent - e->key), e->key, gpu);
+  else (void)snprintf(key, sizeof key, "gpu.%d.%s", gpu, e->key);
+  device_fact_add(list, &(struct device_field){.key = key, .unit = e->unit, .form = e->form, .layer = e->layer, .kind = e->kind}, value,
+                  source);
+}
+
+void nvidia_smi_take(struct fact_list *list, int gpu, const char *path, const char *value) {
+  for (size_t i = 0; i < LYNX_COUNT(elements); i++)
+    if ((gpu < 0) == (elements[i].path[0] == '/') && strcasecmp(elements[i].text, path) == 0) {
+      put(list, &elements[i], gpu, value, "nvidia-smi -q");
+      return;
+    }
 }
 
 static enum lynx_status end(void *context, const char *name, struct lynx_error *error) {
@@ -160,7 +131,11 @@ static enum lynx_status end(void *context, const char *name, struct lynx_error *
     const char *path = elements[i].path;
     if (path[0] == '/' ? strncmp(r->path, root, sizeof root - 1) == 0 && strcmp(r->path + sizeof root - 1, path) == 0
                        : strncmp(r->path, gpu, sizeof gpu - 1) == 0 && strcmp(r->path + sizeof gpu - 1, path) == 0)
-      put(r, &elements[i], r->text + from);
+{
+      char source[120];
+      (void)snprintf(source, sizeof source, "nvidia-smi -q -x, %s", path);
+      put(r->list, &elements[i], r->n_gpus - 1, r->text + from, source);
+    }
   }
   r->path[r->ends[--r->depth]] = 0;
   r->length = 0;

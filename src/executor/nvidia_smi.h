@@ -7,5 +7,7 @@
 #include "base/fact.h"
 
 enum lynx_status nvidia_smi_import(const char *text, size_t length, struct fact_list *ret, struct lynx_error *error) LYNX_MUST_CHECK;
+/* One line of `nvidia-smi -q` without -x: where it stands ("FB Memory Usage/Total"), and its value. gpu -1: before the first GPU. */
+void nvidia_smi_take(struct fact_list *list, int gpu, const char *path, const char *value);
 
 #endif

@@ -97,7 +97,10 @@ def guidellm(path, requests, slots=4, with_requests=True):
         for r in requests
     ]
     one = {
-        "config": {"strategy": {"type_": "concurrent", "streams": slots}, **({} if with_requests else {"sample_size": 0})},
+        "config": {
+            "strategy": {"type_": "concurrent", "streams": slots},
+            **({} if with_requests else {"sample_size": 0}),
+        },
         "duration": seconds,
         "scheduler_metrics": {},
         "metrics": {
