@@ -41,6 +41,16 @@ static const struct rule {
     {K, "^recv.", WORK_COMMUNICATION},
     {K, "^infeed", WORK_COPY},
     {K, "^outfeed", WORK_COPY},
+    {K, "oneccl", WORK_COMMUNICATION},
+    {K, "^Rt64_", WORK_COMMUNICATION}, /* oneCCL's protocols */
+    {K, "remote_ranks", WORK_COMMUNICATION},
+    {K, "gather_from_remote", WORK_COMMUNICATION},
+    {K, "allgather", WORK_COMMUNICATION},
+    {K, "all_gather", WORK_COMMUNICATION},
+    {K, "reducescatter", WORK_COMMUNICATION},
+    {K, "reduce_scatter", WORK_COMMUNICATION},
+    {K, "alltoall", WORK_COMMUNICATION},
+    {K, "all_to_all", WORK_COMMUNICATION},
     {K, "allreduce", WORK_COMMUNICATION},
     {K, "all_reduce", WORK_COMMUNICATION},
     {K, "rocclr_copyBuffer", WORK_COPY},
@@ -96,6 +106,8 @@ static const struct rule {
     {K, "^Cijk_", WORK_MATRIX},
     {K, "wvSplitK", WORK_MATRIX},
     {K, "splitKreduce", WORK_MATRIX},
+    {K, "ReduceSplitK", WORK_MATRIX},
+    {K, "^fc-dtype", WORK_MATRIX}, /* MTIA's names */
     {K, "triton_mm", WORK_MATRIX},
     {K, "_mm_kernel", WORK_MATRIX},
     {K, "dot_kernel", WORK_MATRIX},
@@ -154,14 +166,30 @@ static const struct rule {
     {K, "arange", WORK_ELEMENTWISE},
     {K, "fill", WORK_ELEMENTWISE},
     {K, "where", WORK_ELEMENTWISE},
+    {K, "sigmoid", WORK_ELEMENTWISE},
+    {K, "sqrt", WORK_ELEMENTWISE},
+    {K, "^add-dtype", WORK_ELEMENTWISE},
+    {K, "^divide-dtype", WORK_ELEMENTWISE},
+    {K, "aten::mul", WORK_ELEMENTWISE},
+    {K, "aten::cat", WORK_LAYOUT},
 
     {R, "GraphLaunch", WORK_LAUNCH},
     {R, "Launch", WORK_LAUNCH},
+    {R, "^runFunction", WORK_LAUNCH}, /* MTIA */
+    {R, "ExecuteCommandLists", WORK_LAUNCH}, /* Level Zero */
+    {R, "enqueueWithExternalEvents", WORK_LAUNCH}, /* Gaudi */
     {R, "WaitEvent", WORK_OTHER_CALL}, /* the stream waits, not the host */
     {R, "Synchronize", WORK_SYNCHRONISE},
+    {R, "urQueueFinish", WORK_SYNCHRONISE},
+    {R, "urEventWait", WORK_SYNCHRONISE},
     {R, "EventQuery", WORK_OTHER_CALL},
     {R, "Memcpy", WORK_COPY_CALL},
     {R, "Memset", WORK_COPY_CALL},
+    {R, "MemBufferRead", WORK_COPY_CALL},
+    {R, "MemBufferWrite", WORK_COPY_CALL},
+    {R, "USMFill", WORK_COPY_CALL},
+    {R, "AppendMemory", WORK_COPY_CALL},
+    {R, "MemCopy", WORK_COPY_CALL},
     {R, "Graph", WORK_CAPTURE},
     {R, "Capture", WORK_CAPTURE},
     {R, "Malloc", WORK_ALLOCATE},
@@ -340,7 +368,10 @@ char *work_rules_digest(char text[DIGEST_HEX]) {
 
 const char *copy_direction(struct bytes name) {
   static const char *const ways[][2] = {{"HtoD", "HtoD"}, {"HostToDevice", "HtoD"},   {"DtoH", "DtoH"}, {"DeviceToHost", "DtoH"},
-                                        {"DtoD", "DtoD"}, {"DeviceToDevice", "DtoD"}, {"PtoP", "PtoP"}, {"PeerToPeer", "PtoP"}};
+                                        {"DtoD", "DtoD"}, {"DeviceToDevice", "DtoD"}, {"PtoP", "PtoP"}, {"PeerToPeer", "PtoP"},
+                                        {"HOST_TO_DEVICE", "HtoD"}, {"DEVICE_TO_HOST", "DtoH"}, /* MTIA */
+                                        /* SYCL: M is memory that the program allocated on the host */
+                                        {"M2D", "HtoD"}, {"H2D", "HtoD"}, {"D2M", "DtoH"}, {"D2H", "DtoH"}, {"D2D", "DtoD"}};
   for (size_t i = 0; i < LYNX_COUNT(ways); i++)
     if (contains(name, ways[i][0])) return ways[i][1];
   return "";

@@ -296,6 +296,10 @@ static void emit(struct reading *r, const struct event *e, const struct chrome_c
                             .bytes = -1,
                             .elements = -1,
                             .sequence = -1};
+  /* Gaudi writes what its engines do as calls of the runtime, on the device's own threads. */
+  int64_t device;
+  if (category != NULL && category->kind == TRACE_RUNTIME && device_places_find(r->places, process, thread, &device) == PLACE_WORK)
+    category = NULL;
   if (category == NULL && !take_place(r, e, &span)) return;
   if (category != NULL && category->arguments && r->format->argument != NULL && e != NULL) read_arguments(r->format, &span, e->arguments);
   struct bytes named = {category != NULL ? category->name : "", category != NULL ? strlen(category->name) : 0};

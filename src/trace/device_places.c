@@ -13,6 +13,7 @@ static const struct row {
 } rows[] = {
     {"/device:TPU", "XLA Ops", PLACE_WORK},
     {"/device:", "Stream #", PLACE_WORK},
+    {"/device:HPU", "", PLACE_WORK}, /* Gaudi: threads are engines */
     {"/device:", "", PLACE_DERIVED},
     {"Ascend Hardware", "Stream", PLACE_WORK},
     {"HCCL", "Group", PLACE_WORK},

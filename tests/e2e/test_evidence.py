@@ -80,6 +80,63 @@ def test_collectives_of_a_tpu_are_no_computing(tmp_path):
     assert trace["bound_shares"]["computing"] == pytest.approx(1200 / 1990), trace["bound_shares"]
 
 
+def test_collectives_of_an_xpu_are_counted_once(tmp_path):
+    """oneCCL's call on the host is a call, of no device; its kernels, and what Level Zero does below SYCL, count once."""
+    events = []
+    for k in range(20):
+        at, queue = 1000 * k, {"device": 0, "sycl queue": 64}
+        events += [span("xccl::allreduce", at, 90, 4711, 4711, cat="collective_comm", args={"Communicator_id": 1})]
+        both = {"correlation": k + 1}
+        events += [span("urEnqueueKernelLaunch", at, 50, 4711, 4711, cat="xpu_runtime", args=both)]
+        events += [span("zeCommandListAppendLaunchKernel", at + 5, 40, 4711, 4711, cat="xpu_driver", args=both)]
+        events += [span("urEnqueueMemBufferWrite", at + 60, 20, 4711, 4711, cat="xpu_runtime", args={"correlation": 50 + k})]
+        events += [span("oneccl_allgatherv_pcie", at + 100, 200, 0, 0, cat="kernel", args={**both, **queue})]
+        events += [span("ReduceScatterMediumKernel_local", at + 300, 100, 0, 0, cat="kernel", args=queue)]
+        events += [span("XeGemm_kernel", at + 400, 300, 0, 0, cat="kernel", args=queue)]
+        copy = {**queue, "bytes": 1000000, "correlation": 50 + k}
+        events += [span("Memcpy M2D (Host (User Allocated) -> Device)", at + 700, 100, 0, 0, cat="gpu_memcpy", args=copy)]
+    trace, states, said = account(tmp_path, events, "--window", "device")
+    assert states["exposed.communication"] == 20 * 300000 and trace["device"] == 0, states
+    assert trace["launches"]["n"] == 20, trace["launches"]
+    assert trace["streams"] == 1 or len(trace["streams"]) == 1, trace["streams"]
+    assert "to the device 20.0 MB in 2.000 ms, 10 GB/s" in " ".join(said.split()), said
+
+
+def test_an_mtias_waits_and_copies_are_no_kernels(tmp_path):
+    """One category holds what a queue does: waits are idle, copies have a direction, and a job's parts are in the job."""
+    events = []
+    for k in range(20):
+        at = 1000 * k
+        run = {"correlation": k + 1, "device": 17, "stream_id": 101}
+        events += [span("runFunction - job_prep_and_submit_for_execution", at, 20, 865, 1, cat="mtia_runtime", args=run)]
+
+        def work(name, begin, length, **more):
+            args = {"stream": 101, **more}
+            return span(name, at + begin, length, 17, 101, cat="mtia_ccp_events", args=args)
+
+        events += [work("event_wait", 20, 80, wait_on_stream=9), work("fc-dtype_Float", 100, 400, correlation=k + 1)]
+        events += [work("job_exe_0", 100, 400), work("packet", 100, 200), work("hccl::allreduce", 500, 100)]
+        events += [work("dma_request", 600, 200, direction="HOST_TO_DEVICE", size=2000000)]
+    trace, states, said = account(tmp_path, events, "--window", "device")
+    assert trace["busy_ns"] == 20 * 700000, trace["busy_ns"]
+    assert states["exposed.communication"] == 20 * 100000, states
+    assert trace["bound_shares"]["computing"] * trace["wall_ns"] == pytest.approx(20 * 400000)
+    assert trace["launches"]["n"] == 20, trace["launches"]
+    assert "to the device 40.0 MB in 4.000 ms, 10 GB/s" in " ".join(said.split()), said
+
+
+def test_engines_of_a_gaudi_work(tmp_path):
+    """Its profiler calls what engines do a runtime's calls, on the device's own threads; what the host calls stay calls."""
+    events = named(0, "/device:HPU:0", [(7012, "TPC 0"), (7020, "EDMA 1")]) + named(9, "host", [(1, "Synapse/host")])
+    for k in range(20):
+        at = 1000 * k
+        events += [span("synLaunchWithExternalEvents", at, 30, 9, 1, cat="Runtime")]
+        events += [span("fused_kernel_0", at + 100, 500, 0, 7012, cat="Kernel", args={"recipeId": 3})]
+        events += [span("dma_transfer", at + 600, 100, 0, 7020, cat="Runtime")]
+    trace, states, _ = account(tmp_path, events, "--window", "device")
+    assert trace["busy_ns"] == 20 * 600000, trace["busy_ns"]
+
+
 def test_a_device_that_is_named_behind_its_events_is_said(tmp_path):
     events = named(9, "/device:GPU:3") + [span(f"loop_fusion_{k}", 10 + 30 * k, 20, 9, 1) for k in range(12)]
     trace, _, said = account(tmp_path, events + named(9, "/device:GPU:3", [(1, "Stream #1(Kernel)")]))

@@ -13,6 +13,15 @@ static const struct chrome_category categories[] = {{"cpu_op", TRACE_OPERATOR, f
                                                     {"privateuse1_runtime", TRACE_RUNTIME, true},
                                                     {"privateuse1_driver", TRACE_RUNTIME, true},
                                                     {"mtia_runtime", TRACE_RUNTIME, true},
+                                                    {"glow_runtime", TRACE_RUNTIME, true},
+                                                    {"gcu_runtime", TRACE_RUNTIME, true}, /* Enflame's */
+                                                    {"gcu_driver", TRACE_RUNTIME, true},
+                                                    {"gcu_sync", TRACE_SYNC, true},
+                                                    {"xpu_driver", TRACE_OTHER, false},
+                                                    {"xpu_sync", TRACE_SYNC, true},
+                                                    {"hpu_op", TRACE_KERNEL, true},
+                                                    {"mtia_insight", TRACE_OTHER, false},
+                                                    {"cuda_profiler_range", TRACE_OTHER, false},
                                                     {"gpu_memcpy", TRACE_COPY, true},
                                                     {"gpu_memset", TRACE_SET, true},
                                                     {"user_annotation", TRACE_ANNOTATION, false},
@@ -36,8 +45,12 @@ static const struct chrome_category categories[] = {{"cpu_op", TRACE_OPERATOR, f
                                                     {"PythonFunction", TRACE_PYTHON, false},
                                                     {NULL, TRACE_OTHER, false}};
 
+/* `collective` keeps a copy's direction until the span is finished. */
 static void argument(struct trace_span *span, struct bytes key, struct bytes value) {
   switch (key.length) {
+    case 4:
+      if (memcmp(key.ptr, "size", 4) == 0 && span->bytes < 0) span->bytes = chrome_number(value, -1);
+      break;
     case 5:
       if (memcmp(key.ptr, "bytes", 5) == 0) span->bytes = chrome_number(value, -1);
       break;
@@ -49,7 +62,8 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
       if (memcmp(key.ptr, "correlation", 11) == 0) span->correlation = (uint64_t)chrome_number(value, 0);
       break;
     default:
-      if (bytes_equal(key, "Collective name")) span->collective = value;
+      if (bytes_equal(key, "Collective name") || bytes_equal(key, "direction")) span->collective = value;
+      else if (bytes_equal(key, "sycl queue") && span->stream < 0) span->stream = chrome_number(value, -1);
       else if (bytes_equal(key, "Process Group Name")) span->group = value;
       else if (bytes_equal(key, "Process Group Ranks")) span->members = value;
       else if (bytes_equal(key, "In msg nelems")) span->elements = chrome_number(value, -1);
@@ -58,11 +72,41 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
   }
 }
 
+static bool begins(struct bytes name, const char *with) {
+  size_t n = strlen(with);
+  return name.length >= n && memcmp(name.ptr, with, n) == 0;
+}
+
+/* MTIA writes all of a queue's commands as one category: waits, copies, and kernels with the parts that they are made of, which would count
+ * twice. */
+static bool finish_mtia(struct trace_span *span) {
+  static const char *const parts[] = {"collective_subgraph_execution", "job_exe", "packet", "cpum_exe_subgraph"};
+  for (size_t i = 0; i < LYNX_COUNT(parts); i++)
+    if (begins(span->name, parts[i])) return false;
+  if (begins(span->name, "event_")) span->kind = TRACE_SYNC;
+  if (!begins(span->name, "dma_request")) return true;
+  span->kind = TRACE_COPY;
+  if (span->collective.length > 0) span->name = span->collective; /* HOST_TO_DEVICE */
+  span->collective = (struct bytes){"", 0};
+  return true;
+}
+
+/* False: it repeats what another event says, or says nothing of time. */
+static bool is_used(struct trace_span *span, struct bytes category) {
+  static const char *const unused[] = {"Trace",       "external_correlation", "cpu_instant_event",
+                                       "xpu_driver", /* within a call of xpu_runtime, with its number */
+                                       "mtia_insight", "cuda_profiler_range"};
+  if (bytes_equal(category, "mtia_ccp_events")) return finish_mtia(span);
+  /* oneCCL's calls on the host; the kernels that they start have a device. */
+  if (bytes_equal(category, "collective_comm") && (begins(span->name, "xccl::") || span->device < 0)) span->kind = TRACE_RUNTIME;
+  for (size_t i = 0; i < LYNX_COUNT(unused); i++)
+    if (bytes_equal(category, unused[i])) return false;
+  return true;
+}
+
 static bool finish(struct trace_span *span, struct bytes category) {
+  if (!is_used(span, category)) return false;
   bool on_device = span->kind == TRACE_KERNEL || span->kind == TRACE_COPY || span->kind == TRACE_SET;
-  if (span->kind == TRACE_OTHER &&
-      (bytes_equal(category, "Trace") || bytes_equal(category, "external_correlation") || bytes_equal(category, "cpu_instant_event")))
-    return false;
   if (on_device && span->device < 0) span->device = span->process; /* old files, and those that were cut down */
   if (on_device && span->stream < 0) span->stream = span->thread;
   if (!on_device && span->kind != TRACE_RUNTIME) span->correlation = 0;
@@ -73,7 +117,7 @@ static int sniff(const char *head, size_t length) {
   static const char *const marks[] = {"\"deviceProperties\"", "\"distributedInfo\"",     "\"cpu_op\"",          "\"cuda_runtime\"",
                                       "\"gpu_memcpy\"",       "\"baseTimeNanoseconds\"", "\"python_function\"", "\"record_shapes\"",
                                       "PyTorch Profiler",     "\"cat\": \"kernel\"",     "\"cat\":\"kernel\"",  "\"cat\":\"gpu_",
-                                      "\"cat\":\"cuda_"};
+                                      "\"cat\":\"cuda_",      "\"mtia_ccp_events\"",  "\"xpu_runtime\""};
   char first = trace_first(head, length);
   if (first != '{' && first != '[') return 0;
   for (size_t i = 0; i < LYNX_COUNT(marks); i++)
