@@ -463,6 +463,30 @@ static void choose_threshold(struct account *a, int64_t declared_ns) {
   if (a->threshold_ns > THRESHOLD_MOST_NS) a->threshold_ns = THRESHOLD_MOST_NS;
 }
 
+static int by_time(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* A mean hides a step that is unlike the others. */
+static void look_at_steps(const struct timeline *t, struct account_steps *ret) {
+  enum { STEPS_MAX = 4096, STEPS_LEAST = 3 };
+  int64_t *ns = xalloc(STEPS_MAX, sizeof *ns);
+  const struct span *first = NULL;
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_spans && n < STEPS_MAX; i++) {
+    const struct span *span = &t->spans[i];
+    if (t->names[span->name].work != WORK_STEP || t->tracks[span->track].on_device || (span->flags & (SPAN_COLD | SPAN_ORPHAN))) continue;
+    if (first == NULL) first = span;
+    if (span->track != first->track) continue;
+    ns[n++] = span->duration_ns;
+    if (span->duration_ns > ret->longest_ns) *ret = (struct account_steps){0, span->duration_ns, (int64_t)n};
+  }
+  qsort(ns, n, sizeof *ns, by_time);
+  ret->median_ns = n >= STEPS_LEAST ? ns[n / 2] : 0;
+  free(ns);
+}
+
 static void choose_window(struct sweep *s) {
   const struct timeline *t = s->timeline;
   struct account *a = s->account;
@@ -478,6 +502,7 @@ static void choose_window(struct sweep *s) {
     if (span->start_ns < steps_from_ns) steps_from_ns = span->start_ns;
     if (end_ns > steps_to_ns) steps_to_ns = end_ns;
   }
+  look_at_steps(t, &a->steps);
   a->window = s->options->window;
   if (a->window == WINDOW_STEPS && a->n_steps == 0) a->window = WINDOW_AUTO;
   if (a->window == WINDOW_AUTO) a->window = a->n_steps > 0 ? WINDOW_STEPS : WINDOW_DEVICE;

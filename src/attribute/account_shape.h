@@ -71,6 +71,9 @@ struct account {
   bool device_unseen; /* of the host, which launches work on a device that the profiler did not record */
   enum account_window window;
   int64_t n_steps, from_ns, to_ns; /* of the window; between steps may be time that does not count */
+  struct account_steps {
+    int64_t median_ns, longest_ns, longest; /* which one it is, from 1 */
+  } steps;                                  /* of the first thread that marks them; 0: fewer than three */
   int64_t wall_ns, states[STATE_COUNT];
   int64_t overlap[OVERLAP_COUNT][OVERLAP_COUNT]; /* [i][i]: open at all */
   int64_t roles[ROLE_COUNT];

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/random.h"
@@ -46,7 +47,12 @@ struct side {
 };
 
 static bool open_side(struct side *s, const char *path, const char *letter, const struct arguments *arguments) {
-  if (!contract_file_read(path, &s->file)) return false;
+  if (!contract_file_read(path, &s->file)) {
+    if (access(path, R_OK) == 0)
+      complain("next: results of other tools are read by `lynxbench compare --instruments A B` (why two differ) and\n"
+               "      `lynxbench compare --before A ... --after B ...` (did a change help)\n");
+    return false;
+  }
   contract_file_print_problems(&s->file, path, true, false, stderr);
   if (s->file.problems.n_errors > 0) {
     complain("lynxbench: %s: %zu errors: nothing was run\n", path, s->file.problems.n_errors);

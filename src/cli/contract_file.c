@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/known_file.h"
 #include "cli/command.h"
 #include "executor/difference.h"
 #include "measure/setup.h"
@@ -27,6 +28,12 @@ bool contract_file_read(const char *path, struct contract_file *ret) {
   struct buffer text;
   *ret = (struct contract_file){0};
   if (!read_file(path, CONTRACT_FILE_MAX, &text)) return false;
+  const char *other = known_file_text(text.data, text.length, "run");
+  if (other != NULL && memmem(text.data, text.length, "lynxbench:", 10) == NULL) {
+    complain("lynxbench: %s: not a contract: it is %s\n", path, other);
+    buffer_release(&text);
+    return false;
+  }
   contract_file_take(text, ret);
   return true;
 }

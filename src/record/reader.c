@@ -185,8 +185,10 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
   bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode);
   if (!is_file || info.st_size < BUNDLE_HEAD) { /* a pipe, or a file that the kernel makes, would be waited for */
     lynx_error_at(error, path, 0, NULL);
-    status = is_file ? lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (%s)", info.st_size == 0 ? "it is empty" : "a few bytes")
-                     : lynx_fail(error, LYNX_INPUT, "found what is no plain file; accepted: a bundle, as `lynxbench run` writes it");
+    const char *other = is_file ? bundle_other_file(path) : NULL;
+    if (!is_file) status = lynx_fail(error, LYNX_INPUT, "found what is no plain file; accepted: a bundle, as `lynxbench run` writes it");
+    else if (other != NULL) status = lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle: it is %s", other);
+    else status = lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (%s)", info.st_size == 0 ? "it is empty" : "a few bytes");
   } else
     status = sidecar_refuse_all(
         path, "If it is your own run, which was killed: `lynxbench recover` finishes the file; if it goes on: wait until it ends", error);

@@ -105,6 +105,11 @@ static void put_account(struct json_writer *json, const struct attribution_view 
   json_put_int(json, "device", a->device);
   json_put_text(json, "window", windows[a->window]);
   json_put_int(json, "steps", a->n_steps);
+  if (a->steps.median_ns > 0) {
+    json_put_int(json, "step_median_ns", a->steps.median_ns);
+    json_put_int(json, "step_longest_ns", a->steps.longest_ns);
+    json_put_int(json, "step_longest", a->steps.longest);
+  }
   json_put_int(json, "from_ns", a->from_ns);
   json_put_int(json, "to_ns", a->to_ns);
   json_put_int(json, "wall_ns", a->wall_ns);

@@ -332,6 +332,10 @@ void attribution_notes(const struct attribution *attribution, const struct attri
     (void)buffer_printf(out, "- the first %s take%s more than three times those behind: the window is without %s\n",
                         line->n_cold_steps == 1 ? "step" : "steps", line->n_cold_steps == 1 ? "s" : "",
                         line->n_cold_steps == 1 ? "it" : "them");
+  if (a->window == WINDOW_STEPS && a->steps.median_ns > 0 && a->steps.longest_ns / 2 > a->steps.median_ns)
+    (void)buffer_printf(out, "! step %lld takes %.3f ms, %.1f times the median of %.3f ms; a mean over steps hides it\n",
+                        (long long)a->steps.longest, (double)a->steps.longest_ns / 1e6,
+                        (double)a->steps.longest_ns / (double)a->steps.median_ns, (double)a->steps.median_ns / 1e6);
   if (a->device >= 0) put_device_notes(out, attribution, t);
   if (t->host.cut)
     (void)buffer_text(out, "- so many ranges lie in each other that functions are named for the beginning of the window alone\n");

@@ -80,6 +80,46 @@ def test_collectives_of_a_tpu_are_no_computing(tmp_path):
     assert trace["bound_shares"]["computing"] == pytest.approx(1200 / 1990), trace["bound_shares"]
 
 
+@pytest.mark.parametrize(
+    "text, word",
+    [
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "git-lfs pointer"),
+        ('{"traceEvents": []}', "`lynxbench attribute` reads it"),
+        ("<!DOCTYPE html><html><body>Sign in</body></html>", "a page of HTML"),
+        ('{"request_throughput": 1, "total_output_tokens": 2}', "`lynxbench import` reads it"),
+        ("Collecting environment information...\nPyTorch version: 2.9\nOS: Debian\n", "`lynxbench diff` reads it"),
+        ("+---+\n| AMD-SMI 26.0.2 amdgpu version: 6 |\n", "`lynxbench diff` reads it"),
+        ("# HELP vllm:x y\n# TYPE vllm:x gauge\nvllm:x 1\n", "metrics page"),
+    ],
+)
+@pytest.mark.parametrize("command", [("run",), ("lint",), ("show",), ("claim",), ("report",), ("compare",)])
+def test_any_command_says_what_a_file_is(tmp_path, command, text, word):
+    path = tmp_path / "given.txt"
+    path.write_text(text)
+    given = [path, path] if command == ("compare",) else [path]
+    r = lynx(*command, *given)
+    assert r.returncode == 2 and word in r.stderr and "given.txt" in r.stderr, (command, r.stderr)
+    assert r.stderr.count("\n") <= 4, r.stderr
+    if command == ("compare",):
+        assert "compare --instruments A B" in r.stderr, r.stderr
+
+
+def test_a_step_that_is_unlike_the_others_is_named(tmp_path):
+    def steps(lengths):
+        events, at = [], 0
+        for k, length in enumerate(lengths):
+            events += [span(f"ProfilerStep#{k}", at, length, cat="user_annotation")]
+            events += [launch(at + 10, 2, k + 1), kineto("sgemm", at + 20, length - 40, k + 1)]
+            at += length
+        return events
+
+    _, _, said = account(tmp_path, steps([1000] * 20))
+    assert "a mean over steps hides it" not in said, said
+    trace, _, said = account(tmp_path, steps([1000] * 11 + [15000] + [1000] * 8))
+    assert "! step 12 takes 15.000 ms, 15.0 times the median of 1.000 ms; a mean over steps hides it" in said, said
+    assert (trace["step_longest"], trace["step_median_ns"]) == (12, 1000000)
+
+
 def test_collectives_of_an_xpu_are_counted_once(tmp_path):
     """oneCCL's call on the host is a call, of no device; its kernels, and what Level Zero does below SYCL, count once."""
     events = []
