@@ -132,6 +132,7 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
   status = reader->read(input->source, &sink, error);
   if (status == LYNX_OK) {
     timeline_finish(&trace->timeline);
+    collective_rates_of(&trace->timeline, &trace->rates);
     trace->content = trace->requests.n_spans > 0                    ? CONTENT_REQUESTS
                      : trace->samples.n + trace->samples.n_idle > 0 ? CONTENT_SAMPLES
                                                                     : CONTENT_TIMELINE;

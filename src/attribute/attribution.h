@@ -6,6 +6,7 @@
 #define ATTRIBUTE_ATTRIBUTION_H
 
 #include "attribute/call_tree.h"
+#include "attribute/collective_rates.h"
 #include "attribute/host_names.h"
 #include "attribute/requests.h"
 #include "attribute/rule.h"
@@ -39,6 +40,7 @@ struct attributed_trace {
   int64_t busy_ns[DEVICES_MAX];
   size_t n_devices;
   struct name_totals names;  /* of what the account is about: kernels and copies; operators on the host */
+  struct collective_rates rates; /* of the collectives on this rank */
   struct name_totals ranges; /* that the program named, from begin to end: they may lie in each other */
   struct finding findings[FINDINGS_MAX];
   size_t n_findings;

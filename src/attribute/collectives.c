@@ -29,7 +29,8 @@ void collectives_list(const struct timeline *t, int64_t default_rank, struct ran
                                           .order = c->sequence,
                                           .start_ns = s->start_ns,
                                           .duration_ns = s->duration_ns,
-                                          .elements = c->elements};
+                                          .elements = c->elements,
+                                          .bus_bytes = c->bus_bytes};
   }
   qsort(calls, n, sizeof *calls, by_place);
   int64_t numbered = -1; /* of the one before, as the trace has it */
@@ -72,6 +73,8 @@ static void add_group(struct group_wait *all, const struct group_wait *group) {
   all->n_unmatched += group->n_unmatched;
   all->transfer_ns = sum_ns(all->transfer_ns, group->transfer_ns);
   all->wait_ns = sum_ns(all->wait_ns, group->wait_ns);
+  all->bus_bytes = sum_ns(all->bus_bytes, group->bus_bytes);
+  all->bus_ns = sum_ns(all->bus_ns, group->bus_ns);
   all->skew_sum_ns = sum_ns(all->skew_sum_ns, group->skew_sum_ns);
   if (group->skew_greatest_ns > all->skew_greatest_ns) all->skew_greatest_ns = group->skew_greatest_ns;
 }
@@ -101,6 +104,10 @@ static void match_one(const struct matching *m, const struct collective_call *co
   }
   group->n_matched++;
   group->transfer_ns = sum_ns(group->transfer_ns, least);
+  if (calls[0]->bus_bytes > 0 && least > 0) {
+    group->bus_bytes = sum_ns(group->bus_bytes, calls[0]->bus_bytes);
+    group->bus_ns = sum_ns(group->bus_ns, least);
+  }
   struct rank_wait *late = n_least == 1 ? &m->ret->ranks[calls[latest]->rank] : NULL; /* of those that came together none was last */
   if (late != NULL) late->n_last++, late->n_kept += (int64_t)n - 1;
   for (size_t i = 0; i < n; i++) {

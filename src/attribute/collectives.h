@@ -17,6 +17,7 @@ struct collective_call {
   int64_t order;            /* its sequence number; where there is none, its place in its group */
   int64_t repeat;           /* how many of that group and order stand before it */
   int64_t start_ns, duration_ns, elements;
+  int64_t bus_bytes; /* see collective_rates.h; 0: not known */
   uint32_t rank; /* index of its rank, while they are matched */
 };
 
@@ -38,10 +39,10 @@ struct rank_wait {
   double by_chance;          /* how often it would be last if all were alike */
 };
 
-/* Of one process group, or of all. */
+/* Of one process group, or of all. bus_bytes and bus_ns: of those whose size is known, by the time of transfer alone. */
 struct group_wait {
   const char *group; /* borrowed; NULL: of all */
-  int64_t n_ranks, n_matched, n_unmatched, transfer_ns, wait_ns, skew_greatest_ns, skew_sum_ns;
+  int64_t n_ranks, n_matched, n_unmatched, transfer_ns, wait_ns, bus_bytes, bus_ns, skew_greatest_ns, skew_sum_ns;
 };
 
 /* What a match says of one call: how long that rank waited in it. */

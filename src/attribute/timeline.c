@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attribute/collective_rates.h"
+
 enum { NAME_MAX_BYTES = 2000, NAMES_MAX = 1 << 22, FACTS_MAX = 256 };
 
 /* Open addressing: index + 1 into the array that it serves; 0: free. */
@@ -152,9 +154,14 @@ static const char *group_of(struct timeline *t, const struct trace_span *s) {
 
 static uint32_t add_collective(struct timeline *t, const struct trace_span *s) {
   make_room((void **)&t->collectives, t->n_collectives, &t->collectives_room, sizeof *t->collectives);
+  struct bytes name = s->collective.length > 0 ? s->collective : s->name;
+  int64_t bytes = collective_bytes(s);
   t->collectives[t->n_collectives++] = (struct collective){.elements = s->elements,
+                                                           .bytes = bytes,
+                                                           .bus_bytes = collective_bus_bytes(name, bytes, s->group_size),
+                                                           .ranks = s->group_size > 0 ? s->group_size : 0,
                                                            .sequence = s->sequence,
-                                                           .name = copy_bytes(t, s->collective.length > 0 ? s->collective : s->name),
+                                                           .name = copy_bytes(t, name),
                                                            .group = group_of(t, s)};
   return (uint32_t)t->n_collectives;
 }

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/number.h"
+#include "cli/capture_target.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/contract_file.h"
@@ -10,6 +11,7 @@
 #include "cli/live_pages.h"
 #include "cli/rank_pages.h"
 #include "cli/trace_files.h"
+#include "executor/link_speeds.h"
 #include "report/attribution_report.h"
 
 enum { OUT_MAX = 1 << 30 };
@@ -21,6 +23,7 @@ enum {
   FLAG_DEVICE,
   FLAG_BACK_TO_BACK,
   FLAG_CONTRACT,
+  FLAG_MACHINE,
   FLAG_TOP,
   FLAG_HTML,
   FLAG_INSIDE,
@@ -44,6 +47,7 @@ static const struct option_spec options[] = {
     [FLAG_DEVICE] = {"device", "N", "account for this device (default: the busiest)"},
     [FLAG_BACK_TO_BACK] = {"back-to-back", "TIME", "how long a device may take to take up waiting work, such as 5us (default: measured)"},
     [FLAG_CONTRACT] = {"contract", "FILE", "name the owners of this contract"},
+    [FLAG_MACHINE] = {"machine", "FILE", "rates beside its links: collect_env, `nvidia-smi -q` with `topo -m`, or a capture"},
     [FLAG_TOP] = {"top", "N", "list so many names (default 10)"},
     [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
     [FLAG_INSIDE] = {"inside", NULL, "of --html: what goes into another page: no head, no style, no end"},
@@ -236,6 +240,17 @@ static int all_ranks(const struct arguments *arguments, const struct account_opt
   return code;
 }
 
+/* False: reported. *ret stays where nothing is told. */
+static bool read_links(const char *path, struct link_speeds *links, const struct link_speeds **ret) {
+  struct fact_list facts = {0};
+  if (path == NULL) return true;
+  if (!capture_file(path, &facts)) return false;
+  link_speeds_of(&facts, links);
+  fact_list_release(&facts);
+  *ret = links;
+  return true;
+}
+
 static bool are_few(const struct arguments *arguments) {
   if (arguments->n_positional > TRACES_MAX)
     complain("lynxbench attribute: found %d files; accepted: up to %d, and with --ranks up to %d ranks of one job\n",
@@ -257,7 +272,10 @@ static int run(const struct arguments *arguments) {
   int64_t device, top;
   const char *against = arguments->option[FLAG_AGAINST], *named = arguments->option[FLAG_CONTRACT];
   bool quiet = arguments->option[FLAG_QUIET] != NULL, has_contract = false, good = true;
-  if (!read_options(arguments, &told, &device, &top)) return EXIT_WRONG_INPUT;
+  struct link_speeds machine;
+  const struct link_speeds *links = NULL;
+  if (!read_options(arguments, &told, &device, &top) || !read_links(arguments->option[FLAG_MACHINE], &machine, &links))
+    return EXIT_WRONG_INPUT;
   if (named != NULL && !load_owners(named, &contract)) return EXIT_WRONG_INPUT;
   has_contract = named != NULL;
   attribution_init(&after, &told, device);
@@ -279,6 +297,7 @@ static int run(const struct arguments *arguments) {
     struct attribution_view view = {.attribution = &after,
                                     .contract = has_contract ? &contract.contract : NULL,
                                     .top = (size_t)top,
+                                    .links = links,
                                     .inside = arguments->option[FLAG_INSIDE] != NULL};
     attribution_finish(&after);
     if (against != NULL) {

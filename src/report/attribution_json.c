@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "executor/link_speeds.h"
 #include "report/attribution_report.h"
 
 static void put_histogram(struct json_writer *json, const char *key, const struct histogram *h) {
@@ -99,6 +100,24 @@ static void put_timeline(struct json_writer *json, const struct account *a) {
   json_close(json);
 }
 
+static void put_rates(struct json_writer *json, const struct attributed_trace *t) {
+  json_key(json, "collective_rates");
+  json_open_array(json);
+  for (size_t i = 0; i < t->rates.n; i++) {
+    const struct collective_rate *r = &t->rates.items[i];
+    json_open_object(json);
+    json_put_text(json, "collective", r->name);
+    json_put_int(json, "n", r->n);
+    json_put_int(json, "ns", r->ns);
+    json_put_int(json, "ranks", r->ranks);
+    json_put_double(json, "bytes", r->bytes);
+    json_put_double(json, "bus_bytes_per_s_median", r->median);
+    json_put_double(json, "bus_bytes_per_s_greatest", r->greatest);
+    json_close(json);
+  }
+  json_close(json);
+}
+
 static void put_account(struct json_writer *json, const struct attribution_view *view, const struct attributed_trace *t) {
   const struct account *a = &t->account;
   static const char *const windows[] = {"auto", "steps", "device", "trace"};
@@ -114,6 +133,7 @@ static void put_account(struct json_writer *json, const struct attribution_view 
   json_put_int(json, "to_ns", a->to_ns);
   json_put_int(json, "wall_ns", a->wall_ns);
   json_put_int(json, "busy_ns", account_busy(a));
+  put_rates(json, t);
   json_put_int(json, "busy_launched_before_the_trace_ns", a->earlier_ns);
   json_put_int(json, "unexplained_ns", account_unexplained(a));
   const struct bound_shares bound = attribution_bound_shares(a);
@@ -385,6 +405,15 @@ bool attribution_json(const struct attribution_view *view, struct buffer *ret) {
       json_close(&json);
     }
     json_close(&json);
+    json_close(&json);
+  }
+  if (view->links != NULL) {
+    json_key(&json, "links");
+    json_open_object(&json);
+    json_put_text(&json, "between_gpus", view->links->peer_text);
+    json_put_double(&json, "between_gpus_bytes_per_s", view->links->peer);
+    json_put_text(&json, "to_host", view->links->host_text);
+    json_put_double(&json, "to_host_bytes_per_s", view->links->host);
     json_close(&json);
   }
   if (view->change != NULL) put_change(&json, view);

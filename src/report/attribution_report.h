@@ -10,6 +10,7 @@ struct attribution_view {
   const struct attribution_change *change; /* where there is one */
   const struct contract *contract;         /* whose owners are named; NULL: the usual ones */
   size_t top;                              /* how many names are listed */
+  const struct link_speeds *links;         /* of the machine; NULL: not told */
   bool inside;                             /* as HTML: what goes into another page: no head, no style, no end */
 };
 

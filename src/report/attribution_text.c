@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "executor/link_speeds.h"
 #include "report/attribution_report.h"
 
 enum { BAR = 24, WORDS = 160 };
@@ -233,6 +234,45 @@ static void put_path(struct buffer *out, const struct colours *c, const struct a
       c->strong, c->plain, 100 * (double)device / t,
       100 * (double)(a->path_ns[STATE_LAUNCH] + a->path_ns[STATE_LATENCY] + a->path_ns[STATE_GRAPH]) / t, 100 * (double)host / t,
       100 * (double)a->path_ns[STATE_SYNC] / t, 100 * (double)(a->path_ns[STATE_QUEUED] + a->path_ns[STATE_NOTHING]) / t);
+}
+
+/* As nccl-tests reckons it, so that kinds and numbers of ranks compare with one another and with the link. */
+static void put_rates(struct buffer *out, const struct colours *c, const struct attributed_trace *t, size_t top) {
+  const struct collective_rates *rates = &t->rates;
+  if (rates->n == 0) return;
+  (void)buffer_printf(out, "\n%s  count  total ms    MB each  ranks   bus GB/s     most  collective (what it waits for other ranks is in it: at least)%s\n",
+                      c->dim, c->plain);
+  for (size_t i = 0; i < rates->n && i < top; i++) {
+    const struct collective_rate *r = &rates->items[i];
+    char ranks[24] = "-", name[80];
+    if (r->ranks > 0) (void)snprintf(ranks, sizeof ranks, "%lld", (long long)r->ranks);
+    (void)buffer_printf(out, "%7lld %9.3f %10.4g %6s %10.4g %8.4g  %s\n", (long long)r->n, (double)r->ns / 1e6,
+                        r->bytes / (double)r->n / 1e6, ranks, r->median / 1e9, r->greatest / 1e9,
+                        text_sanitise(name, sizeof name, r->name, strlen(r->name)));
+  }
+  if (rates->n > top) (void)buffer_printf(out, "%s  and %zu more (--top)%s\n", c->dim, rates->n - top, c->plain);
+}
+
+static void put_link(struct buffer *out, const char *between, const char *text, double most, double used, const char *what) {
+  char used_text[120] = "";
+  if (text[0] == 0) return;
+  if (most > 0 && used > 0) (void)snprintf(used_text, sizeof used_text, "; %s %.4g GB/s, %.0f %%", what, used / 1e9, 100 * used / most);
+  if (most > 0) (void)buffer_printf(out, "  %s: %s = %.4g GB/s each way%s\n", between, text, most / 1e9, used_text);
+  else (void)buffer_printf(out, "  %s: %s\n", between, text);
+}
+
+/* What was reached, beside what the machine's links carry. */
+static void put_links(struct buffer *out, const struct colours *c, const struct attribution_view *view, const struct attributed_trace *t) {
+  const struct link_speeds *l = view->links;
+  double fastest = 0, to_device = 0;
+  if (l == NULL || t->account.device < 0) return;
+  for (size_t i = 0; i < t->rates.n; i++) fastest = fmax(fastest, t->rates.items[i].greatest);
+  const struct copied *copied = &t->account.copied[COPY_WAY_TO_DEVICE];
+  if (copied->ns > 0) to_device = copied->bytes / (double)copied->ns * 1e9;
+  (void)buffer_printf(out, "\n%slinks of the machine (--machine)%s\n", c->dim, c->plain);
+  put_link(out, "between GPUs", l->peer_text, l->peer, fastest, "the fastest collective reached");
+  put_link(out, "to the host", l->host_text, l->host, to_device, "copies to the device reached");
+  if (l->peer_text[0] == 0 && l->host_text[0] == 0) (void)buffer_text(out, "  the file says nothing of them: `nvidia-smi topo -m` and `nvidia-smi -q` do\n");
 }
 
 static void put_names(struct buffer *out, const struct colours *c, const struct attributed_trace *t, size_t top) {
@@ -545,6 +585,8 @@ bool attribution_text(const struct attribution_view *view, bool color, struct bu
     if (t->n_devices > 1) (void)buffer_printf(out, "\n%zu devices are traced; --device chooses another\n", t->n_devices);
     put_path(out, &c, &t->account);
     put_findings(out, &c, view, t);
+    put_rates(out, &c, t, view->top);
+    put_links(out, &c, view, t);
     put_names(out, &c, t, view->top);
     put_ranges(out, &c, t, view->top);
     put_notes(out, &c, a, t);

@@ -141,13 +141,16 @@ static void put_causes(struct buffer *out, const struct colours *c, const struct
 
 static void put_groups(struct buffer *out, const struct colours *c, const struct rank_job *job, size_t top) {
   const struct collectives *x = &job->collectives;
-  (void)buffer_printf(out, "\n%scollectives by process group      ranks    matched        not  transfer ms  waiting ms a rank%s\n", c->dim,
-                      c->plain);
+  char rate[24];
+  (void)buffer_printf(out, "\n%scollectives by process group      ranks    matched        not  transfer ms  waiting ms a rank  bus GB/s%s\n",
+                      c->dim, c->plain);
   for (size_t i = 0; i < x->n_groups && i < top; i++) {
     const struct group_wait *g = &x->groups[i];
-    (void)buffer_printf(out, "  %-30.30s %7lld %10lld %10lld %12.3f %12.3f\n", g->group[0] != 0 ? g->group : "(no name)",
+    if (g->bus_ns > 0) (void)snprintf(rate, sizeof rate, "%.4g", (double)g->bus_bytes / (double)g->bus_ns);
+    else (void)snprintf(rate, sizeof rate, "-");
+    (void)buffer_printf(out, "  %-30.30s %7lld %10lld %10lld %12.3f %18.3f %9s\n", g->group[0] != 0 ? g->group : "(no name)",
                         (long long)g->n_ranks, (long long)g->n_matched, (long long)g->n_unmatched, (double)g->transfer_ns / 1e6,
-                        (double)g->wait_ns / 1e6 / (double)(g->n_ranks > 0 ? g->n_ranks : 1));
+                        (double)g->wait_ns / 1e6 / (double)(g->n_ranks > 0 ? g->n_ranks : 1), rate);
   }
   if (x->n_groups > top) (void)buffer_printf(out, "%s  and %zu more (--top)%s\n", c->dim, x->n_groups - top, c->plain);
 }
@@ -289,6 +292,7 @@ static void json_groups(struct json_writer *json, const struct rank_job *job) {
     json_put_int(json, "transfer_ns", g->transfer_ns);
     json_put_int(json, "wait_ns", g->wait_ns);
     json_put_int(json, "greatest_skew_ns", g->skew_greatest_ns);
+    if (g->bus_ns > 0) json_put_double(json, "bus_bytes_per_s", 1e9 * (double)g->bus_bytes / (double)g->bus_ns);
     json_close(json);
   }
   json_close(json);

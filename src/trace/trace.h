@@ -39,7 +39,8 @@ struct trace_span {
   int64_t bytes;                     /* moved; -1: not known */
   struct bytes collective, group;    /* "allreduce"; the process group */
   struct bytes members;              /* of the group, as the trace writes them: names may be used again; empty: not told */
-  int64_t elements, sequence;        /* of a collective; -1: not known */
+  int64_t elements, sequence;        /* of a collective, going in; -1: not known */
+  int64_t out_elements, element_bytes, group_size; /* the same; 0 or less: not known */
   struct bytes trace_id, id, parent; /* of a request's span */
 };
 

@@ -24,6 +24,7 @@ def trace(rank, ranks, steps):
             transfer = LAYER_US // 4 + (longest - late(rank, step) if last else 0)
             group = "0" if last else f"tp{rank // GROUP}"
             told = {"Collective name": "allreduce", "Process Group Name": group, "In msg nelems": 4096}
+            told |= {"Out msg nelems": 4096, "dtype": "Float", "Group size": ranks if last else min(GROUP, ranks)}
             told["Seq"] = step * LAYERS + layer
             for name, begin, length, more in (
                 ("gemm_f16", at + 10, compute, {}),

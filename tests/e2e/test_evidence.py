@@ -81,6 +81,65 @@ def test_collectives_of_a_tpu_are_no_computing(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "name, ranks, factor", [("allreduce", 8, 1.75), ("_allgather_base", 4, 0.75), ("reduce_scatter", 2, 0.5), ("broadcast", 8, 1)]
+)
+def test_collectives_have_a_bus_bandwidth(tmp_path, name, ranks, factor):
+    """67.1 million elements of two bytes in 1 ms and in 2 ms; the greater side of a gather is what comes out."""
+    elements, events = 1 << 26, []
+    for k in range(20):
+        sizes = {"In msg nelems": elements, "Out msg nelems": elements, "dtype": "BFloat16", "Group size": ranks}
+        if name == "_allgather_base":
+            sizes["In msg nelems"] //= ranks
+        if name == "reduce_scatter":
+            sizes["Out msg nelems"] //= ranks
+        events += [launch(3000 * k, 5, k + 1)]
+        more = {"Collective name": name, "Process Group Name": "0", **sizes}
+        events += [kineto("ncclDevKernel_X", 3000 * k + 10, 1000 if k % 4 == 0 else 2000, k + 1, **more)]
+    trace, _, said = account(tmp_path, events)
+    (rate,) = trace["collective_rates"]
+    assert (rate["n"], rate["ranks"], rate["bytes"]) == (20, ranks, 20 * 2 * elements)
+    assert rate["bus_bytes_per_s_median"] == pytest.approx(factor * 2 * elements / 2e-3, rel=1e-6)
+    assert rate["bus_bytes_per_s_greatest"] == pytest.approx(factor * 2 * elements / 1e-3, rel=1e-6)
+    assert "bus GB/s" in said and f"{factor * 2 * elements / 2e-3 / 1e9:.4g}" in said, said
+
+
+def test_rates_stand_beside_the_links(tmp_path):
+    """18 links of 25 GB/s between the GPUs, PCIe 5 with 16 lanes to the host: 450 and 63 GB/s each way."""
+    machine = tmp_path / "machine.txt"
+    head = "        GPU0    GPU1    CPU Affinity    NUMA Affinity\n"
+    topology = head + "GPU0     X      NV18    0-47    0\nGPU1    NV18     X      0-47    0\n"
+    report = """==============NVSMI LOG==============
+Driver Version      : 570.86.10
+GPU 00000000:01:00.0
+    Product Name    : NVIDIA H100 80GB HBM3
+    PCI
+        GPU Link Info
+            PCIe Generation
+                Max : 5
+            Link Width
+                Max : 16x
+"""
+    machine.write_text(report + topology)
+    events = []
+    for k in range(20):
+        sizes = {"In msg nelems": 1 << 26, "Out msg nelems": 1 << 26, "dtype": "BFloat16", "Group size": 2}
+        events += [launch(3000 * k, 5, k + 1), launch(3000 * k + 6, 2, 50 + k)]
+        events += [kineto("ncclDevKernel_X", 3000 * k + 10, 1000, k + 1, **{"Collective name": "allreduce", **sizes})]
+        events += [kineto("Memcpy HtoD (Pinned -> Device)", 3000 * k + 1100, 1000, 50 + k, "gpu_memcpy", bytes=31500000)]
+    trace, _, said = account(tmp_path, events, "--machine", machine)
+    reached = 2 * (1 << 26) / 1e-3 / 1e9
+    said = " ".join(said.split())
+    assert f"NV18: 18 links of 25 GB/s = 450 GB/s each way; the fastest collective reached {reached:.4g} GB/s, 30 %" in said
+    assert "PCIe 5 with 16 lanes = 63.01 GB/s each way; copies to the device reached 31.5 GB/s, 50 %" in said, said
+    machine.write_text(topology.replace("NV18", "SYS"))
+    _, _, said = account(tmp_path, events, "--machine", machine)
+    assert "between GPUs: SYS: over PCIe" in said and "to the host: PCIe" not in said, said
+    machine.write_text("no machine\n")
+    r = lynx("attribute", tmp_path / "t.json", "--machine", machine)
+    assert r.returncode == 2 and "not an executor" in r.stderr
+
+
+@pytest.mark.parametrize(
     "text, word",
     [
         ("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "git-lfs pointer"),

@@ -34,6 +34,10 @@ def test_the_truth_is_found(traces, tmp_path):
     assert ranks[0]["wait_ns"] == (STEPS - 1) * slow + once and ranks[job.SLOW_RANK]["wait_ns"] == once - slow
     groups = {g["group"]: (g["ranks"], g["matched"], g["unmatched"]) for g in found["groups"]}
     assert groups == {"0": (RANKS, STEPS, 0), **{f"tp{k}": (4, STEPS * 7, 0) for k in range(RANKS // 4)}}, groups
+    # 16 KiB in 625 us, by the one that waits for nobody: 2 (n - 1) / n of it on the bus
+    for g in found["groups"]:
+        on_bus = int(2 * (g["ranks"] - 1) / g["ranks"] * 16384)
+        assert g["bus_bytes_per_s"] == pytest.approx(on_bus / 625e-6, rel=1e-6), g
     assert found["first_steps"] == [job.FIRST + k for k in range(STEPS)], found["first_steps"]
     usual = job.LAYERS * job.LAYER_US * 1000
     for rank in ranks:

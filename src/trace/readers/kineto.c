@@ -45,6 +45,20 @@ static const struct chrome_category categories[] = {{"cpu_op", TRACE_OPERATOR, f
                                                     {"PythonFunction", TRACE_PYTHON, false},
                                                     {NULL, TRACE_OTHER, false}};
 
+/* As PyTorch writes its types. */
+static int64_t bytes_of_type(struct bytes type) {
+  static const struct {
+    const char *name;
+    int64_t bytes;
+  } types[] = {{"Float8", 1}, {"BFloat16", 2}, {"Half", 2}, {"Float", 4}, {"Double", 8}, {"Byte", 1}, {"Char", 1}, {"Bool", 1},
+               {"Short", 2},  {"Int", 4},      {"Long", 8}, {"UInt64", 8}, {"UInt32", 4}, {"UInt16", 2}};
+  for (size_t i = 0; i < LYNX_COUNT(types); i++) {
+    size_t n = strlen(types[i].name);
+    if (type.length >= n && memcmp(type.ptr, types[i].name, n) == 0) return types[i].bytes;
+  }
+  return 0;
+}
+
 /* `collective` keeps a copy's direction until the span is finished. */
 static void argument(struct trace_span *span, struct bytes key, struct bytes value) {
   switch (key.length) {
@@ -53,6 +67,7 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
       break;
     case 5:
       if (memcmp(key.ptr, "bytes", 5) == 0) span->bytes = chrome_number(value, -1);
+      if (memcmp(key.ptr, "dtype", 5) == 0) span->element_bytes = bytes_of_type(value);
       break;
     case 6:
       if (memcmp(key.ptr, "stream", 6) == 0) span->stream = chrome_number(value, -1);
@@ -67,6 +82,8 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
       else if (bytes_equal(key, "Process Group Name")) span->group = value;
       else if (bytes_equal(key, "Process Group Ranks")) span->members = value;
       else if (bytes_equal(key, "In msg nelems")) span->elements = chrome_number(value, -1);
+      else if (bytes_equal(key, "Out msg nelems")) span->out_elements = chrome_number(value, -1);
+      else if (bytes_equal(key, "Group size")) span->group_size = chrome_number(value, -1);
       else if (bytes_equal(key, "Seq")) span->sequence = chrome_number(value, -1);
       break;
   }
