@@ -271,19 +271,18 @@ static int run(const struct arguments *arguments) {
   struct contract_file contract;
   int64_t device, top;
   const char *against = arguments->option[FLAG_AGAINST], *named = arguments->option[FLAG_CONTRACT];
-  bool quiet = arguments->option[FLAG_QUIET] != NULL, has_contract = false, good = true;
+  bool quiet = arguments->option[FLAG_QUIET] != NULL, has_contract = named != NULL;
   struct link_speeds machine;
   const struct link_speeds *links = NULL;
-  if (!read_options(arguments, &told, &device, &top) || !read_links(arguments->option[FLAG_MACHINE], &machine, &links))
+  if (!read_options(arguments, &told, &device, &top) || !read_links(arguments->option[FLAG_MACHINE], &machine, &links) ||
+      (named != NULL && !load_owners(named, &contract)))
     return EXIT_WRONG_INPUT;
-  if (named != NULL && !load_owners(named, &contract)) return EXIT_WRONG_INPUT;
-  has_contract = named != NULL;
   attribution_init(&after, &told, device);
   attribution_init(&before, &told, device);
   const char *paths[TRACES_MAX];
   char *list = against != NULL ? xcopy(against) : NULL;
   size_t n_before = list != NULL ? cut_list(list, paths) : 0;
-  good = list == NULL || n_before > 0;
+  bool good = list == NULL || n_before > 0;
   if (good && rank_pages_are_wanted(arguments->option[FLAG_RANKS], arguments->option[FLAG_PART], arguments->positional,
                                     (size_t)arguments->n_positional))
     return all_ranks(arguments, &told, device, top, has_contract ? &contract : NULL, list);
