@@ -110,6 +110,15 @@ static enum lynx_status fail_unknown(size_t n_bytes, const char *known, struct l
                    n_bytes == 0 ? "an empty file" : "no trace that is known: `lynxbench attribute --help` lists the formats");
 }
 
+/* The one that was asked for, or is preferred and there; else the busiest. False: the one that was asked for is not there. */
+static bool choose_device(const struct attribution *attribution, struct attributed_trace *trace, int64_t *ret) {
+  int64_t wanted = attribution->device >= 0 ? attribution->device : attribution->preferred;
+  *ret = busiest(trace);
+  for (size_t i = 0; i < trace->n_devices && wanted >= 0; i++)
+    if (trace->devices[i] == wanted) return *ret = wanted, true;
+  return attribution->device < 0;
+}
+
 static enum lynx_status read_one(const struct attribution *attribution, const struct attribution_input *input,
                                  struct attributed_trace *trace, struct lynx_error *error) {
   char *head = xalloc(TRACE_HEAD, 1);
@@ -148,16 +157,10 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
     else samples_finish(&trace->samples);
     return LYNX_OK;
   }
-  int64_t device = busiest(trace);
-  int64_t wanted = attribution->device >= 0 ? attribution->device : attribution->preferred;
-  if (wanted >= 0) {
-    bool there = false;
-    for (size_t i = 0; i < trace->n_devices; i++) there = there || trace->devices[i] == wanted;
-    if (!there && attribution->device >= 0) {
-      trace_release(trace);
-      return lynx_fail(error, LYNX_INPUT, "it shows no work of device %lld", (long long)attribution->device);
-    }
-    if (there) device = wanted;
+  int64_t device;
+  if (!choose_device(attribution, trace, &device)) {
+    trace_release(trace);
+    return lynx_fail(error, LYNX_INPUT, "it shows no work of device %lld", (long long)attribution->device);
   }
   make_account(attribution, device, trace);
   enum account_window asked = attribution->options.window;

@@ -1,9 +1,6 @@
 /* attribute/collective_rates.h: how fast collectives move bytes, as nccl-tests reckons it.
- * Method   bus bandwidth = S / time x f, so that a figure of any kind and number of ranks compares with the link: f = 2 (n - 1) / n for an
- *          all-reduce, (n - 1) / n for all-gather, reduce-scatter, all-to-all, gather and scatter, 1 for broadcast, reduce, send and
- *          receive. S is the whole buffer: the greater of what goes in and what comes out
- * Limits   on one rank the time holds the wait for the others: the rate is then at least this. collectives.h tells them apart
- * Source   nccl-tests, PERFORMANCE.md */
+ * Method   bus bandwidth = bytes on the bus / time (collective_size.h)
+ * Limits   on one rank the time holds the wait for the others: the rate is then at least this. collectives.h tells them apart */
 #ifndef ATTRIBUTE_COLLECTIVE_RATES_H
 #define ATTRIBUTE_COLLECTIVE_RATES_H
 
@@ -26,9 +23,5 @@ struct collective_rates {
 
 /* Of a trace's device work; items by name and number of ranks. */
 void collective_rates_of(const struct timeline *timeline, struct collective_rates *ret);
-
-/* S, and S x f; 0: not known. */
-int64_t collective_bytes(const struct trace_span *span);
-int64_t collective_bus_bytes(struct bytes name, int64_t bytes, int64_t ranks);
 
 #endif

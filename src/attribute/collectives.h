@@ -3,7 +3,7 @@
  * Method   a collective on one rank belongs to that of the same process group with the same sequence number on the others, or, where there
  *          are no numbers, to the n-th as the n-th. All ranks that show the group must have it. Transfer is the least duration over them, a
  *          rank's waiting is what its own takes longer. That needs no common clock; the skew of the starts does
- * Source   TraceLens's NCCL analyser; bus bandwidth by nccl-tests' factors
+ * Source   TraceLens's NCCL analyser
  * Limits   without sequence numbers, a collective that one trace lacks shifts those behind it; what differs in name or size is not
  *          matched, and counted */
 #ifndef ATTRIBUTE_COLLECTIVES_H
@@ -17,7 +17,7 @@ struct collective_call {
   int64_t order;            /* its sequence number; where there is none, its place in its group */
   int64_t repeat;           /* how many of that group and order stand before it */
   int64_t start_ns, duration_ns, elements;
-  int64_t bus_bytes; /* see collective_rates.h; 0: not known */
+  int64_t bus_bytes; /* see collective_size.h; 0: not known */
   uint32_t rank; /* index of its rank, while they are matched */
 };
 

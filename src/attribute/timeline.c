@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attribute/collective_rates.h"
+#include "attribute/collective_size.h"
 
 enum { NAME_MAX_BYTES = 2000, NAMES_MAX = 1 << 22, FACTS_MAX = 256 };
 

@@ -51,7 +51,7 @@ struct link {
 
 struct collective {
   int64_t elements, sequence;
-  int64_t bytes, bus_bytes, ranks; /* see collective_rates.h; 0: not known */
+  int64_t bytes, bus_bytes, ranks; /* see collective_size.h; 0: not known */
   const char *name, *group;
 };
 

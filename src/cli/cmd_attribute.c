@@ -197,7 +197,7 @@ static bool try_live(const struct arguments *arguments, int *ret_code) {
   if (arguments->option[FLAG_AGAINST] != NULL && arguments->n_positional == 1)
     return live_pages_try_change(arguments->option[FLAG_AGAINST], arguments->positional[0], arguments->option[FLAG_JSON] != NULL, ret_code);
   static const int of_traces[] = {FLAG_AGAINST,  FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE, FLAG_BACK_TO_BACK,
-                                  FLAG_CONTRACT, FLAG_TOP,    FLAG_FOLDED,  FLAG_CHROME, FLAG_REQUESTS};
+                                  FLAG_CONTRACT, FLAG_TOP,    FLAG_FOLDED,  FLAG_CHROME, FLAG_REQUESTS, FLAG_MACHINE};
   for (size_t i = 0; i < LYNX_COUNT(of_traces); i++)
     if (arguments->option[of_traces[i]] != NULL) return false;
   const struct pen_wanted wanted = pen_for(arguments);
@@ -208,7 +208,7 @@ static bool try_live(const struct arguments *arguments, int *ret_code) {
 /* Takes the contract and the list. */
 static int all_ranks(const struct arguments *arguments, const struct account_options *told, int64_t device, int64_t top,
                      struct contract_file *take_contract, char *take_list) {
-  static const int of_one[] = {FLAG_AGAINST, FLAG_FOLDED, FLAG_CHROME, FLAG_RECORD, FLAG_REQUESTS};
+  static const int of_one[] = {FLAG_AGAINST, FLAG_FOLDED, FLAG_CHROME, FLAG_RECORD, FLAG_REQUESTS, FLAG_MACHINE};
   const struct attribution_view view = {.contract = take_contract != NULL ? &take_contract->contract : NULL,
                                         .top = (size_t)top,
                                         .inside = arguments->option[FLAG_INSIDE] != NULL};
@@ -259,12 +259,12 @@ static bool are_few(const struct arguments *arguments) {
 }
 
 static int run(const struct arguments *arguments) {
-  int shown;
+  int code = EXIT_WRONG_INPUT;
   if (arguments->option[FLAG_HOOK] != NULL && arguments->option[FLAG_RECORD] == NULL) {
     complain("lynxbench attribute: --hook: found '%s', accepted: with --record\n", arguments->option[FLAG_HOOK]);
     return EXIT_WRONG_INPUT;
   }
-  if (try_live(arguments, &shown)) return shown;
+  if (try_live(arguments, &code)) return code;
   struct account_options told;
   struct attribution after, before;
   struct attribution_change change;
@@ -291,7 +291,6 @@ static int run(const struct arguments *arguments) {
   if (good && after.traces[0].content == CONTENT_TIMELINE) before.preferred = after.traces[0].account.device; /* like with like */
   if (good && list != NULL) good = trace_files_add(&before, paths, n_before, quiet);
   if (good && against != NULL) good = only_timelines(&after) && only_timelines(&before);
-  int code = EXIT_WRONG_INPUT;
   if (good) {
     struct attribution_view view = {.attribution = &after,
                                     .contract = has_contract ? &contract.contract : NULL,
