@@ -81,7 +81,8 @@ def test_collectives_of_a_tpu_are_no_computing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name, ranks, factor", [("allreduce", 8, 1.75), ("_allgather_base", 4, 0.75), ("reduce_scatter", 2, 0.5), ("broadcast", 8, 1)]
+    "name, ranks, factor",
+    [("allreduce", 8, 1.75), ("_allgather_base", 4, 0.75), ("reduce_scatter", 2, 0.5), ("broadcast", 8, 1)],
 )
 def test_collectives_have_a_bus_bandwidth(tmp_path, name, ranks, factor):
     """67.1 million elements of two bytes in 1 ms and in 2 ms; the greater side of a gather is what comes out."""
