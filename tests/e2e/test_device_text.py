@@ -1,4 +1,4 @@
-"""What the tools of devices print as text is read as facts, of the layouts that their versions have; what a tool cut off, or
+"""What the tools of devices print as text is read as facts, in the layouts of their versions; what a tool cut off, or
 says that it does not have, is no value; and `diff` names what two machines do not share."""
 
 import json
