@@ -39,9 +39,9 @@ struct attributed_trace {
   int64_t devices[DEVICES_MAX];
   int64_t busy_ns[DEVICES_MAX];
   size_t n_devices;
-  struct name_totals names;  /* of what the account is about: kernels and copies; operators on the host */
+  struct name_totals names;      /* of what the account is about: kernels and copies; operators on the host */
   struct collective_rates rates; /* of the collectives on this rank */
-  struct name_totals ranges; /* that the program named, from begin to end: they may lie in each other */
+  struct name_totals ranges;     /* that the program named, from begin to end: they may lie in each other */
   struct finding findings[FINDINGS_MAX];
   size_t n_findings;
   int64_t bytes; /* of the file */

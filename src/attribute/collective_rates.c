@@ -23,8 +23,8 @@ static int by_time(const void *a, const void *b) {
 
 /* Those of one name and number of ranks, ascending by their rate. */
 static void add_kind(const struct one *ones, size_t n, struct collective_rates *ret) {
-  struct collective_rate r = {.name = ones[0].name, .n = (int64_t)n, .ranks = ones[0].ranks, .median = ones[n / 2].rate,
-                              .greatest = ones[n - 1].rate};
+  struct collective_rate r = {
+      .name = ones[0].name, .n = (int64_t)n, .ranks = ones[0].ranks, .median = ones[n / 2].rate, .greatest = ones[n - 1].rate};
   for (size_t i = 0; i < n; i++) {
     r.ns = sum_ns(r.ns, ones[i].ns);
     r.bytes += ones[i].bytes;

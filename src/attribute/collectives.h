@@ -18,7 +18,7 @@ struct collective_call {
   int64_t repeat;           /* how many of that group and order stand before it */
   int64_t start_ns, duration_ns, elements;
   int64_t bus_bytes; /* see collective_size.h; 0: not known */
-  uint32_t rank; /* index of its rank, while they are matched */
+  uint32_t rank;     /* index of its rank, while they are matched */
 };
 
 /* Those of one rank, by group, order and repeat. */

@@ -262,7 +262,8 @@ static bool read_call(const json_t *item, const char *const *names, size_t n_nam
   ret->bus_bytes = item_int(item, 6);
   if (name < 0 || (size_t)name >= n_names) return false;
   ret->name = names[name];
-  return ret->order >= 0 && ret->repeat >= 0 && ret->start_ns != INT64_MIN && ret->duration_ns >= 0 && ret->elements >= -1 && ret->bus_bytes >= 0;
+  return ret->order >= 0 && ret->repeat >= 0 && ret->start_ns != INT64_MIN && ret->duration_ns >= 0 && ret->elements >= -1 &&
+         ret->bus_bytes >= 0;
 }
 
 /* None is there twice. */
@@ -332,7 +333,8 @@ static const char *read_members(const json_t *line, struct rank_share *ret) {
   if (!read_causes(json_object_get(line, "account"), ret)) return "account: known states and layers that sum to wall_ns";
   if (!read_steps(json_object_get(line, "steps"), ret)) return "steps: [number, start, duration], numbers and times ascending";
   if (!read_calls(line, ret))
-    return "groups: each once, names ascending, with calls of [name, order, repeat, start, duration, elements, bytes on the bus], ascending";
+    return "groups: each once, names ascending, with calls of [name, order, repeat, start, duration, elements, bytes on the bus], "
+           "ascending";
   read_findings(json_object_get(line, "findings"), ret);
   return NULL;
 }

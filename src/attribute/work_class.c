@@ -175,10 +175,10 @@ static const struct rule {
 
     {R, "GraphLaunch", WORK_LAUNCH},
     {R, "Launch", WORK_LAUNCH},
-    {R, "^runFunction", WORK_LAUNCH}, /* MTIA */
-    {R, "ExecuteCommandLists", WORK_LAUNCH}, /* Level Zero */
+    {R, "^runFunction", WORK_LAUNCH},              /* MTIA */
+    {R, "ExecuteCommandLists", WORK_LAUNCH},       /* Level Zero */
     {R, "enqueueWithExternalEvents", WORK_LAUNCH}, /* Gaudi */
-    {R, "WaitEvent", WORK_OTHER_CALL}, /* the stream waits, not the host */
+    {R, "WaitEvent", WORK_OTHER_CALL},             /* the stream waits, not the host */
     {R, "Synchronize", WORK_SYNCHRONISE},
     {R, "urQueueFinish", WORK_SYNCHRONISE},
     {R, "urEventWait", WORK_SYNCHRONISE},
@@ -367,11 +367,22 @@ char *work_rules_digest(char text[DIGEST_HEX]) {
 }
 
 const char *copy_direction(struct bytes name) {
-  static const char *const ways[][2] = {{"HtoD", "HtoD"}, {"HostToDevice", "HtoD"},   {"DtoH", "DtoH"}, {"DeviceToHost", "DtoH"},
-                                        {"DtoD", "DtoD"}, {"DeviceToDevice", "DtoD"}, {"PtoP", "PtoP"}, {"PeerToPeer", "PtoP"},
-                                        {"HOST_TO_DEVICE", "HtoD"}, {"DEVICE_TO_HOST", "DtoH"}, /* MTIA */
+  static const char *const ways[][2] = {{"HtoD", "HtoD"},
+                                        {"HostToDevice", "HtoD"},
+                                        {"DtoH", "DtoH"},
+                                        {"DeviceToHost", "DtoH"},
+                                        {"DtoD", "DtoD"},
+                                        {"DeviceToDevice", "DtoD"},
+                                        {"PtoP", "PtoP"},
+                                        {"PeerToPeer", "PtoP"},
+                                        {"HOST_TO_DEVICE", "HtoD"},
+                                        {"DEVICE_TO_HOST", "DtoH"}, /* MTIA */
                                         /* SYCL: M is memory that the program allocated on the host */
-                                        {"M2D", "HtoD"}, {"H2D", "HtoD"}, {"D2M", "DtoH"}, {"D2H", "DtoH"}, {"D2D", "DtoD"}};
+                                        {"M2D", "HtoD"},
+                                        {"H2D", "HtoD"},
+                                        {"D2M", "DtoH"},
+                                        {"D2H", "DtoH"},
+                                        {"D2D", "DtoD"}};
   for (size_t i = 0; i < LYNX_COUNT(ways); i++)
     if (contains(name, ways[i][0])) return ways[i][1];
   return "";

@@ -196,8 +196,8 @@ static struct pen_wanted pen_for(const struct arguments *arguments) {
 static bool try_live(const struct arguments *arguments, int *ret_code) {
   if (arguments->option[FLAG_AGAINST] != NULL && arguments->n_positional == 1)
     return live_pages_try_change(arguments->option[FLAG_AGAINST], arguments->positional[0], arguments->option[FLAG_JSON] != NULL, ret_code);
-  static const int of_traces[] = {FLAG_AGAINST,  FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE, FLAG_BACK_TO_BACK,
-                                  FLAG_CONTRACT, FLAG_TOP,    FLAG_FOLDED,  FLAG_CHROME, FLAG_REQUESTS, FLAG_MACHINE};
+  static const int of_traces[] = {FLAG_AGAINST, FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE,   FLAG_BACK_TO_BACK, FLAG_CONTRACT,
+                                  FLAG_TOP,     FLAG_FOLDED, FLAG_CHROME,  FLAG_REQUESTS, FLAG_MACHINE};
   for (size_t i = 0; i < LYNX_COUNT(of_traces); i++)
     if (arguments->option[of_traces[i]] != NULL) return false;
   const struct pen_wanted wanted = pen_for(arguments);

@@ -18,7 +18,19 @@
 #include "report/text.h"
 #include "result/comparison.h"
 
-enum { FLAG_BEFORE, FLAG_AFTER, FLAG_ENV_BEFORE, FLAG_ENV_AFTER, FLAG_INSTRUMENTS, FLAG_OUT, FLAG_MARGIN, FLAG_LEDGER, FLAG_KEY, FLAG_QUIET, FLAG_JSON };
+enum {
+  FLAG_BEFORE,
+  FLAG_AFTER,
+  FLAG_ENV_BEFORE,
+  FLAG_ENV_AFTER,
+  FLAG_INSTRUMENTS,
+  FLAG_OUT,
+  FLAG_MARGIN,
+  FLAG_LEDGER,
+  FLAG_KEY,
+  FLAG_QUIET,
+  FLAG_JSON
+};
 
 static const struct option_spec options[] = {
     [FLAG_BEFORE] = {"before", "FILE ...", "results of other tools, each of one run, before a change: files, or text that was pasted"},

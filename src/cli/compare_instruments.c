@@ -51,8 +51,9 @@ static bool read_server(const char *const *files, size_t n, size_t *at, const st
   if (!text_file_read(path, METRICS_PAGE_MAX, &after, NULL)) return false;
   bool good = is_metrics_page(&after);
   if (!good) complain("lynxbench compare: %s: not a metrics page; accepted: the page after the run, behind the one before it\n", path);
-  else good = instrument_of_server((struct bytes){before->data, before->length}, (struct bytes){after.data, after.length}, path, ret,
-                                   &error) == LYNX_OK;
+  else
+    good = instrument_of_server((struct bytes){before->data, before->length}, (struct bytes){after.data, after.length}, path, ret,
+                                &error) == LYNX_OK;
   if (error.status != LYNX_OK) report_error(&error);
   buffer_release(&after);
   return good;
@@ -100,8 +101,9 @@ int compare_instruments(const char *const *files, size_t n, double margin, bool 
     n_sides += good;
   }
   if (good && (n_sides < 2 || at < n))
-    complain("lynxbench compare: --instruments: found %zu side%s in %zu file%s; accepted: two: each a result, a bundle, or two metrics pages\n",
-             n_sides, LYNX_S(n_sides), n, LYNX_S(n));
+    complain(
+        "lynxbench compare: --instruments: found %zu side%s in %zu file%s; accepted: two: each a result, a bundle, or two metrics pages\n",
+        n_sides, LYNX_S(n_sides), n, LYNX_S(n));
   else if (good) code = show(sides, margin, json);
   for (size_t i = 0; i < n_sides; i++) instrument_release(&sides[i]);
   return code;

@@ -15,8 +15,8 @@ static bool is_one_of(const char *value, const char *const *words, size_t n) {
 }
 
 static bool is_nothing(const char *value) {
-  static const char *const words[] = {"N/A",     "[N/A]",         "NA",        "-",             "Not Found",       "None", "Not Supported",
-                                      "UNKNOWN", "Unknown Error", "<redacted>", "Unsupported",   "[Not Supported]", "ERR!", "N/A W",
+  static const char *const words[] = {"N/A",     "[N/A]",         "NA",         "-",           "Not Found",       "None", "Not Supported",
+                                      "UNKNOWN", "Unknown Error", "<redacted>", "Unsupported", "[Not Supported]", "ERR!", "N/A W",
                                       "",        "N/A MHz"};
   return is_one_of(value, words, LYNX_COUNT(words)) || strncmp(value, "[Insufficient", 13) == 0 ||
          strncmp(value, "Requested functionality", 23) == 0;
@@ -61,7 +61,10 @@ static bool in_our_form(enum device_form form, const char *value, char *text, si
   (void)snprintf(text, size, "%s", value);
   if (form == DEVICE_TEXT) return value[0] != 0;
   if (*digits == 0 || !(number < 1e15)) return false;
-  (void)snprintf(text, size, "%.0f", form == DEVICE_MEBIBYTES ? number * 1048576 : form == DEVICE_MILLIWATTS ? round(number * 1000) : number);
+  (void)snprintf(text, size, "%.0f",
+                 form == DEVICE_MEBIBYTES    ? number * 1048576
+                 : form == DEVICE_MILLIWATTS ? round(number * 1000)
+                                             : number);
   if (form == DEVICE_MEBIBYTES) return strcasestr(digits, "MiB") != NULL || strcasestr(digits, "MB") != NULL;
   return form != DEVICE_MILLIWATTS || (strcasestr(digits, "W") != NULL && number > 0);
 }

@@ -108,7 +108,8 @@ static const char *apart(const char *cell, char ret[LINE_BYTES]) {
 
 /* --- facts --- */
 
-static void put_as(struct device_reading *r, enum layer layer, enum fact_kind kind, const char *key, enum device_form form, const char *value) {
+static void put_as(struct device_reading *r, enum layer layer, enum fact_kind kind, const char *key, enum device_form form,
+                   const char *value) {
   const char *unit = form == DEVICE_MEBIBYTES ? "bytes" : form == DEVICE_MILLIWATTS ? "mW" : "";
   device_fact_add(r->list, &(struct device_field){key, unit, form, layer, kind}, value, r->tool->name);
 }
@@ -192,8 +193,7 @@ static void read_box(struct device_reading *r) {
     size_t n = words_of(copy, words);
     if (n > 1 && is_number(words[0]) && strchr(cells[1], ':') != NULL) take_first_row(r, cells);
     else if (r->n_devices > 0 && strcasestr(cells[1], "MiB") != NULL) take_second_row(r, cells);
-    else if (r->n_devices > 0 && n == 0 && cells[1][0] == 0 && cells[2][0] != 0)
-      put(r, FACT_IDENTITY, "mig", DEVICE_SWITCH, cells[2]);
+    else if (r->n_devices > 0 && n == 0 && cells[1][0] == 0 && cells[2][0] != 0) put(r, FACT_IDENTITY, "mig", DEVICE_SWITCH, cells[2]);
   }
 }
 
@@ -324,9 +324,12 @@ static void take_rocm_row(struct device_reading *r, const struct columns *c, con
   static const struct {
     const char *heading, *name;
     enum device_form form;
-  } wanted[] = {{"PwrCap", "power-limit", DEVICE_MILLIWATTS}, {"Perf", "performance-level", DEVICE_TEXT},
-                {"VBIOS", "vbios", DEVICE_TEXT},              {"DID", "device-id", DEVICE_TEXT},
-                {"GFX VER", "gfx", DEVICE_TEXT},              {"UMC RAS", "ecc", DEVICE_SWITCH},
+  } wanted[] = {{"PwrCap", "power-limit", DEVICE_MILLIWATTS},
+                {"Perf", "performance-level", DEVICE_TEXT},
+                {"VBIOS", "vbios", DEVICE_TEXT},
+                {"DID", "device-id", DEVICE_TEXT},
+                {"GFX VER", "gfx", DEVICE_TEXT},
+                {"UMC RAS", "ecc", DEVICE_SWITCH},
                 {"BUS", "bus", DEVICE_TEXT}};
   char text[80], id[80];
   for (size_t i = 0; i < LYNX_COUNT(wanted); i++) {
@@ -469,29 +472,28 @@ static void take_field(struct device_reading *r, const struct outline_field *fie
 }
 
 static void read_amd_outline(struct device_reading *r) {
-  static const struct outline_field fields[] = {
-      {"ASIC/MARKET_NAME", "name", DEVICE_TEXT, FACT_IDENTITY},
-      {"ASIC/DEVICE_ID", "device-id", DEVICE_TEXT, FACT_IDENTITY},
-      {"ASIC/TARGET_GRAPHICS_VERSION", "gfx", DEVICE_TEXT, FACT_IDENTITY},
-      {"ASIC/NUM_COMPUTE_UNITS", "compute-units", DEVICE_NUMBER, FACT_IDENTITY},
-      {"BUS/BDF", "bus", DEVICE_TEXT, FACT_CONTEXT},
-      {"BDF", "bus", DEVICE_TEXT, FACT_CONTEXT},
-      {"BUS/MAX_PCIE_WIDTH", "pcie-width-most", DEVICE_NUMBER, FACT_IDENTITY},
-      {"BUS/MAX_PCIE_SPEED", "pcie-generation-most", DEVICE_GENERATION, FACT_IDENTITY},
-      {"VBIOS/VERSION", "vbios", DEVICE_TEXT, FACT_IDENTITY},
-      {"IFWI/VERSION", "vbios", DEVICE_TEXT, FACT_IDENTITY},
-      {"LIMIT/SOCKET_POWER", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY},
-      {"LIMIT/SOCKET_POWER_LIMIT", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY},
-      {"LIMIT/PPT0/SOCKET_POWER_LIMIT", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY},
-      {"LIMIT/MAX_POWER", "power-limit-most", DEVICE_MILLIWATTS, FACT_IDENTITY},
-      {"LIMIT/PPT0/MAX_POWER_LIMIT", "power-limit-most", DEVICE_MILLIWATTS, FACT_IDENTITY},
-      {"RAS/ECC_BLOCK_STATE/UMC", "ecc", DEVICE_SWITCH, FACT_IDENTITY},
-      {"PARTITION/COMPUTE_PARTITION", "compute-partition", DEVICE_TEXT, FACT_IDENTITY},
-      {"PARTITION/MEMORY_PARTITION", "memory-partition", DEVICE_TEXT, FACT_IDENTITY},
-      {"VRAM/SIZE", "memory", DEVICE_MEBIBYTES, FACT_IDENTITY},
-      {"VRAM/TYPE", "memory-type", DEVICE_TEXT, FACT_IDENTITY},
-      {"MEM_USAGE/TOTAL_VRAM", "memory", DEVICE_MEBIBYTES, FACT_IDENTITY},
-      {"PERF_LEVEL", "performance-level", DEVICE_TEXT, FACT_IDENTITY}};
+  static const struct outline_field fields[] = {{"ASIC/MARKET_NAME", "name", DEVICE_TEXT, FACT_IDENTITY},
+                                                {"ASIC/DEVICE_ID", "device-id", DEVICE_TEXT, FACT_IDENTITY},
+                                                {"ASIC/TARGET_GRAPHICS_VERSION", "gfx", DEVICE_TEXT, FACT_IDENTITY},
+                                                {"ASIC/NUM_COMPUTE_UNITS", "compute-units", DEVICE_NUMBER, FACT_IDENTITY},
+                                                {"BUS/BDF", "bus", DEVICE_TEXT, FACT_CONTEXT},
+                                                {"BDF", "bus", DEVICE_TEXT, FACT_CONTEXT},
+                                                {"BUS/MAX_PCIE_WIDTH", "pcie-width-most", DEVICE_NUMBER, FACT_IDENTITY},
+                                                {"BUS/MAX_PCIE_SPEED", "pcie-generation-most", DEVICE_GENERATION, FACT_IDENTITY},
+                                                {"VBIOS/VERSION", "vbios", DEVICE_TEXT, FACT_IDENTITY},
+                                                {"IFWI/VERSION", "vbios", DEVICE_TEXT, FACT_IDENTITY},
+                                                {"LIMIT/SOCKET_POWER", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY},
+                                                {"LIMIT/SOCKET_POWER_LIMIT", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY},
+                                                {"LIMIT/PPT0/SOCKET_POWER_LIMIT", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY},
+                                                {"LIMIT/MAX_POWER", "power-limit-most", DEVICE_MILLIWATTS, FACT_IDENTITY},
+                                                {"LIMIT/PPT0/MAX_POWER_LIMIT", "power-limit-most", DEVICE_MILLIWATTS, FACT_IDENTITY},
+                                                {"RAS/ECC_BLOCK_STATE/UMC", "ecc", DEVICE_SWITCH, FACT_IDENTITY},
+                                                {"PARTITION/COMPUTE_PARTITION", "compute-partition", DEVICE_TEXT, FACT_IDENTITY},
+                                                {"PARTITION/MEMORY_PARTITION", "memory-partition", DEVICE_TEXT, FACT_IDENTITY},
+                                                {"VRAM/SIZE", "memory", DEVICE_MEBIBYTES, FACT_IDENTITY},
+                                                {"VRAM/TYPE", "memory-type", DEVICE_TEXT, FACT_IDENTITY},
+                                                {"MEM_USAGE/TOTAL_VRAM", "memory", DEVICE_MEBIBYTES, FACT_IDENTITY},
+                                                {"PERF_LEVEL", "performance-level", DEVICE_TEXT, FACT_IDENTITY}};
   char line[LINE_BYTES], path[LINE_BYTES], *value;
   struct outline o = {.depth = 0};
   int below = 0; /* the indent of a device's own lines */
@@ -510,17 +512,18 @@ static void read_amd_outline(struct device_reading *r) {
 }
 
 static void read_gaudi_outline(struct device_reading *r) {
-  static const struct outline_field fields[] = {{"Product Name", "name", DEVICE_TEXT, FACT_IDENTITY},
-                                                {"Model Number", "part-number", DEVICE_TEXT, FACT_IDENTITY},
-                                                {"Firmware [SPI] Version", "firmware.spi", DEVICE_TEXT, FACT_IDENTITY},
-                                                {"Firmware [OS] Version", "firmware.os", DEVICE_TEXT, FACT_IDENTITY},
-                                                {"CPLD Version", "firmware.cpld", DEVICE_TEXT, FACT_IDENTITY},
-                                                {"PCI/Bus Id", "bus", DEVICE_TEXT, FACT_CONTEXT},
-                                                {"PCI/AIP Link Info/Link Speed/Max", "pcie-generation-most", DEVICE_GENERATION, FACT_IDENTITY},
-                                                {"PCI/AIP Link Info/Link Width/Max", "pcie-width-most", DEVICE_NUMBER, FACT_IDENTITY},
-                                                {"Memory Usage/Total", "memory", DEVICE_MEBIBYTES, FACT_IDENTITY},
-                                                {"Power Readings (54V PSU)/Power Limit", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY},
-                                                {"Power Readings/Power Limit", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY}};
+  static const struct outline_field fields[] = {
+      {"Product Name", "name", DEVICE_TEXT, FACT_IDENTITY},
+      {"Model Number", "part-number", DEVICE_TEXT, FACT_IDENTITY},
+      {"Firmware [SPI] Version", "firmware.spi", DEVICE_TEXT, FACT_IDENTITY},
+      {"Firmware [OS] Version", "firmware.os", DEVICE_TEXT, FACT_IDENTITY},
+      {"CPLD Version", "firmware.cpld", DEVICE_TEXT, FACT_IDENTITY},
+      {"PCI/Bus Id", "bus", DEVICE_TEXT, FACT_CONTEXT},
+      {"PCI/AIP Link Info/Link Speed/Max", "pcie-generation-most", DEVICE_GENERATION, FACT_IDENTITY},
+      {"PCI/AIP Link Info/Link Width/Max", "pcie-width-most", DEVICE_NUMBER, FACT_IDENTITY},
+      {"Memory Usage/Total", "memory", DEVICE_MEBIBYTES, FACT_IDENTITY},
+      {"Power Readings (54V PSU)/Power Limit", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY},
+      {"Power Readings/Power Limit", "power-limit", DEVICE_MILLIWATTS, FACT_IDENTITY}};
   char line[LINE_BYTES], path[LINE_BYTES], *value;
   struct outline o = {.depth = 0};
   if (!next_line(&r->lines, line)) return; /* the heading */
@@ -576,8 +579,8 @@ static bool find_report(const char *text, size_t length, const struct device_too
   for (const char *at = lines.at; next_line(&lines, line); at = lines.at) {
     if (!holds_mark(line, tool->mark, &first) || first > PREFIX_MAX) continue;
     struct device_lines behind = lines;
-    bool good = tool->behind == NULL || (strcmp(line + first, tool->mark) == 0 && next_line(&behind, next) &&
-                                         strlen(next) > first && strncmp(next + first, tool->behind, strlen(tool->behind)) == 0);
+    bool good = tool->behind == NULL || (strcmp(line + first, tool->mark) == 0 && next_line(&behind, next) && strlen(next) > first &&
+                                         strncmp(next + first, tool->behind, strlen(tool->behind)) == 0);
     if (!good) continue;
     *ret = (struct device_lines){.at = at, .end = text + length};
     (void)snprintf(ret->prefix, sizeof ret->prefix, "%.*s", (int)first, line);

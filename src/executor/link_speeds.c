@@ -11,7 +11,7 @@ static double link_of(const char *gpu) {
   static const struct {
     const char *name;
     double bytes_per_s;
-  } gpus[] = {{"P100", 20e9}, {"V100", 25e9}, {"A100", 25e9}, {"A800", 25e9}, {"H100", 25e9},  {"H800", 25e9}, {"H200", 25e9},
+  } gpus[] = {{"P100", 20e9}, {"V100", 25e9},  {"A100", 25e9}, {"A800", 25e9}, {"H100", 25e9}, {"H800", 25e9},  {"H200", 25e9},
               {"H20", 25e9},  {"GH200", 25e9}, {"B100", 50e9}, {"B200", 50e9}, {"B300", 50e9}, {"GB200", 50e9}, {"GB300", 50e9}};
   for (size_t i = 0; i < LYNX_COUNT(gpus); i++)
     if (strstr(gpu, gpus[i].name) != NULL) return gpus[i].bytes_per_s;
@@ -59,7 +59,9 @@ static void take_peers(const struct fact_list *facts, struct link_speeds *ret) {
     (void)snprintf(ret->peer_text, sizeof ret->peer_text, "%.20s: over PCIe", over);
   } else if (least < INT64_MAX) {
     ret->peer = each * (double)least;
-    if (each > 0) (void)snprintf(ret->peer_text, sizeof ret->peer_text, "NV%lld: %lld links of %.0f GB/s", (long long)least, (long long)least, each / 1e9);
+    if (each > 0)
+      (void)snprintf(ret->peer_text, sizeof ret->peer_text, "NV%lld: %lld links of %.0f GB/s", (long long)least, (long long)least,
+                     each / 1e9);
     else (void)snprintf(ret->peer_text, sizeof ret->peer_text, "NV%lld, of a GPU whose links are not known", (long long)least);
   }
 }

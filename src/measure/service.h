@@ -16,7 +16,7 @@ struct service {
   const atomic_int *stop; /* not 0: the user wants to stop; waits are cut short */
   struct child child;
   bool metrics_elsewhere; /* at TensorRT-LLM's path */
-  char log_path[600]; /* what the started executor prints; "" if none was started */
+  char log_path[600];     /* what the started executor prints; "" if none was started */
 };
 
 /* precision fills {precision} in the command. */

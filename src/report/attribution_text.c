@@ -240,8 +240,9 @@ static void put_path(struct buffer *out, const struct colours *c, const struct a
 static void put_rates(struct buffer *out, const struct colours *c, const struct attributed_trace *t, size_t top) {
   const struct collective_rates *rates = &t->rates;
   if (rates->n == 0) return;
-  (void)buffer_printf(out, "\n%s  count  total ms    MB each  ranks   bus GB/s     most  collective (what it waits for other ranks is in it: at least)%s\n",
-                      c->dim, c->plain);
+  (void)buffer_printf(
+      out, "\n%s  count  total ms    MB each  ranks   bus GB/s     most  collective (what it waits for other ranks is in it: at least)%s\n",
+      c->dim, c->plain);
   for (size_t i = 0; i < rates->n && i < top; i++) {
     const struct collective_rate *r = &rates->items[i];
     char ranks[24] = "-", name[80];
@@ -272,7 +273,8 @@ static void put_links(struct buffer *out, const struct colours *c, const struct 
   (void)buffer_printf(out, "\n%slinks of the machine (--machine)%s\n", c->dim, c->plain);
   put_link(out, "between GPUs", l->peer_text, l->peer, fastest, "the fastest collective reached");
   put_link(out, "to the host", l->host_text, l->host, to_device, "copies to the device reached");
-  if (l->peer_text[0] == 0 && l->host_text[0] == 0) (void)buffer_text(out, "  the file says nothing of them: `nvidia-smi topo -m` and `nvidia-smi -q` do\n");
+  if (l->peer_text[0] == 0 && l->host_text[0] == 0)
+    (void)buffer_text(out, "  the file says nothing of them: `nvidia-smi topo -m` and `nvidia-smi -q` do\n");
 }
 
 static void put_names(struct buffer *out, const struct colours *c, const struct attributed_trace *t, size_t top) {

@@ -29,7 +29,11 @@ static const char *value_text(const struct instrument_figure *f, double value, c
 /* "1.98 by answers of 256 and 507 tokens, ..." */
 static void put_factors(struct buffer *out, const struct instrument_figure *f) {
   for (size_t i = 0; i < f->n_factors; i++)
-    (void)buffer_printf(out, "%s%.3g by %s", i == 0 ? "" : i + 1 == f->n_factors ? " and " : ", ", f->factors[i].factor, f->factors[i].what);
+    (void)buffer_printf(out, "%s%.3g by %s",
+                        i == 0                  ? ""
+                        : i + 1 == f->n_factors ? " and "
+                                                : ", ",
+                        f->factors[i].factor, f->factors[i].what);
 }
 
 static void put_first(const struct instruments *r, struct buffer *out) {
@@ -79,12 +83,14 @@ static void put_next(const struct instruments *r, const struct instrument *a, co
   if (r->named == NULL) (void)buffer_text(out, "next: give files that state a rate or a latency (`lynxbench import --formats`)\n");
   else if (r->verdict == INSTRUMENTS_AGREE) (void)buffer_text(out, "next: nothing; either instrument may be used for this load\n");
   else if (a->of_server || b->of_server)
-    (void)buffer_text(out, "next: what lies between client and server is connections, proxies, queues in front of it, and the client itself;\n"
-                           "      measure on the server's own machine, against its port, and read both pages again\n");
+    (void)buffer_text(out,
+                      "next: what lies between client and server is connections, proxies, queues in front of it, and the client itself;\n"
+                      "      measure on the server's own machine, against its port, and read both pages again\n");
   else if (r->verdict == INSTRUMENTS_EXPLAINED)
     (void)buffer_text(out, "next: agree on one formula and one workload (a contract does: `lynxbench init --help`); then measure again\n");
   else if (!alike)
-    (void)buffer_text(out, "next: run both with the same load, prompts and answer lengths, one behind the other, and compare these files\n");
+    (void)buffer_text(out,
+                      "next: run both with the same load, prompts and answer lengths, one behind the other, and compare these files\n");
   else if (lacks_requests(a) || lacks_requests(b))
     (void)buffer_printf(out, "next: give %s with its requests (vllm: --save-detailed; a bundle of lynxbench has them)\n",
                         lacks_requests(a) ? "A" : "B");
@@ -177,8 +183,9 @@ bool instruments_text(const struct instruments *r, const struct instrument *a, c
   if (a->m.n_against + b->m.n_against > 0) (void)buffer_text(ret, "\nwhat speaks against the files themselves:\n");
   put_against(a, "A", ret);
   put_against(b, "B", ret);
-  (void)buffer_printf(ret, "\nwithin %.3g %% two figures agree. Each side is one run: how runs vary is in neither, nor whether the server\n"
-                           "was the same.\n",
+  (void)buffer_printf(ret,
+                      "\nwithin %.3g %% two figures agree. Each side is one run: how runs vary is in neither, nor whether the server\n"
+                      "was the same.\n",
                       100 * r->margin);
   return !ret->overflowed;
 }

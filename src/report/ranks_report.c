@@ -142,7 +142,8 @@ static void put_causes(struct buffer *out, const struct colours *c, const struct
 static void put_groups(struct buffer *out, const struct colours *c, const struct rank_job *job, size_t top) {
   const struct collectives *x = &job->collectives;
   char rate[24];
-  (void)buffer_printf(out, "\n%scollectives by process group      ranks    matched        not  transfer ms  waiting ms a rank  bus GB/s%s\n",
+  (void)buffer_printf(out,
+                      "\n%scollectives by process group      ranks    matched        not  transfer ms  waiting ms a rank  bus GB/s%s\n",
                       c->dim, c->plain);
   for (size_t i = 0; i < x->n_groups && i < top; i++) {
     const struct group_wait *g = &x->groups[i];

@@ -8,7 +8,8 @@
 /* Of the tools' own documents and sources; `lynxbench import --formats` lists what can be read. */
 static const struct instrument_habits habits[] = {
     {"lynx", "the scheduled time, or the first byte written, as the contract says", "the first event with text",
-     "the server's usage, else events with text", "the counted windows; warm-up and drain are left out", "its delay is part of its latency"},
+     "the server's usage, else events with text", "the counted windows; warm-up and drain are left out",
+     "its delay is part of its latency"},
     {"vllm", "sending", "the first event with choices, an empty text, too", "the server's usage, else its own tokenizer",
      "the first send to the last end, ramp and tail included", "its delay is left out"},
     {"aiperf", "sending", "the first event with text, reasoning included", "its own tokenizer, or the server's usage where asked",
@@ -174,25 +175,25 @@ enum lynx_status instrument_of_server(struct bytes before, struct bytes after, c
   static const struct {
     enum metrics_series of;
     const char *name;
-  } counts[] = {{METRICS_FINISHED, "requests that went well"},
-                {METRICS_PROMPT_TOKENS, "input tokens"},
-                {METRICS_OUTPUT_TOKENS, "output tokens"}};
+  } counts[] = {
+      {METRICS_FINISHED, "requests that went well"}, {METRICS_PROMPT_TOKENS, "input tokens"}, {METRICS_OUTPUT_TOKENS, "output tokens"}};
   static const struct {
     enum metrics_series sum, count;
     const char *name;
   } times[] = {{METRICS_FIRST_TOKEN_SUM, METRICS_FIRST_TOKEN_COUNT, "time to first token mean"},
                {METRICS_WHOLE_SUM, METRICS_WHOLE_COUNT, "end to end mean"}};
-  *ret = (struct instrument){.m = {.reader = "server", .tool = "the server's own metrics", .version = "", .model = "", .endpoint = "",
-                                   .begun = ""},
-                             .of_server = true,
-                             .streamed = -1,
-                             .lateness = "none: it is the server"};
+  *ret = (struct instrument){
+      .m = {.reader = "server", .tool = "the server's own metrics", .version = "", .model = "", .endpoint = "", .begun = ""},
+      .of_server = true,
+      .streamed = -1,
+      .lateness = "none: it is the server"};
   struct imported *m = &ret->m;
   for (size_t i = 0; i < LYNX_COUNT(counts); i++) {
     double more = increase(before, after, counts[i].of);
     if (more < 0)
-      return import_release(m), lynx_fail(error, LYNX_INPUT, "%s: %s went back by %g: the server was started again in between, or the pages "
-                                                             "are in the wrong order; accepted: before, then after",
+      return import_release(m), lynx_fail(error, LYNX_INPUT,
+                                          "%s: %s went back by %g: the server was started again in between, or the pages "
+                                          "are in the wrong order; accepted: before, then after",
                                           path, metrics_series_text(counts[i].of), -more);
     import_figure_add(m, counts[i].name, "server.count.1", "1", more);
   }
@@ -201,8 +202,9 @@ enum lynx_status instrument_of_server(struct bytes before, struct bytes after, c
     if (n > 0 && sum >= 0) import_figure_add(m, times[i].name, "server.latency.1", "s", sum / n);
   }
   if (m->n_figures == 0)
-    return lynx_fail(error, LYNX_INPUT, "%s: found no counter of a server that is known; accepted: the metrics pages of vLLM, SGLang, TGI, "
-                                        "llama.cpp, Triton, TensorRT-LLM",
+    return lynx_fail(error, LYNX_INPUT,
+                     "%s: found no counter of a server that is known; accepted: the metrics pages of vLLM, SGLang, TGI, "
+                     "llama.cpp, Triton, TensorRT-LLM",
                      path);
   m->files = arena_alloc(&m->arena, 1, sizeof *m->files);
   m->files[0].name = import_words(m, path);

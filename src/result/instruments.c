@@ -6,7 +6,7 @@
 
 #include "result/export.h"
 
-#define SEEN 0.01         /* a factor of less is not worth a line */
+#define SEEN 0.01          /* a factor of less is not worth a line */
 #define LENGTHS_ALIKE 0.02 /* mean lengths of a sampled workload vary by that much from seed to seed */
 #define FAILURES_SEEN 0.01
 
@@ -65,11 +65,25 @@ static int class_of(const char *formula) {
   static const struct {
     const char *formula;
     int class;
-  } classes[] = {{"vllm.tpot.1", 1}, {"aiperf.inter_token_latency.1", 1}, {"guidellm.itl.1", 2},   {"lynx.tpot.1", 2},
-                 {"mlperf.tpot.1", 2}, {"vllm.itl.1", 3},                 {"lynx.itl.1", 3},       {"inference_perf.itl.1", 3},
-                 {"lynx.ttft.1", 4}, {"mlperf.ttft.1", 4},                {"vllm.ttft.1", 5},      {"aiperf.ttft.1", 5},
-                 {"inference_perf.ttft.1", 5}, {"lynx.e2e.1", 6},         {"mlperf.latency.1", 6}, {"vllm.e2el.1", 7},
-                 {"aiperf.request_latency.1", 7}, {"perf_analyzer.latency.1", 7}, {"inference_perf.request_latency.1", 7}};
+  } classes[] = {{"vllm.tpot.1", 1},
+                 {"aiperf.inter_token_latency.1", 1},
+                 {"guidellm.itl.1", 2},
+                 {"lynx.tpot.1", 2},
+                 {"mlperf.tpot.1", 2},
+                 {"vllm.itl.1", 3},
+                 {"lynx.itl.1", 3},
+                 {"inference_perf.itl.1", 3},
+                 {"lynx.ttft.1", 4},
+                 {"mlperf.ttft.1", 4},
+                 {"vllm.ttft.1", 5},
+                 {"aiperf.ttft.1", 5},
+                 {"inference_perf.ttft.1", 5},
+                 {"lynx.e2e.1", 6},
+                 {"mlperf.latency.1", 6},
+                 {"vllm.e2el.1", 7},
+                 {"aiperf.request_latency.1", 7},
+                 {"perf_analyzer.latency.1", 7},
+                 {"inference_perf.request_latency.1", 7}};
   for (size_t i = 0; i < LYNX_COUNT(classes); i++)
     if (strcmp(classes[i].formula, formula) == 0) return classes[i].class;
   return 0;
@@ -184,7 +198,8 @@ static void by_answer_length(const struct sides *s, struct instrument_figure *f)
   const char *answers = arena_printf(s->arena, "answers of %.4g and %.4g tokens", n_a, n_b);
   if (f->kind == KIND_OUTPUT) add_factor(f, n_b / n_a, answers);
   if (f->kind == KIND_TOKENS)
-    add_factor(f, (p_b + n_b) / (p_a + n_a), arena_printf(s->arena, "requests of %.4g and %.4g tokens, prompts included", p_a + n_a, p_b + n_b));
+    add_factor(f, (p_b + n_b) / (p_a + n_a),
+               arena_printf(s->arena, "requests of %.4g and %.4g tokens, prompts included", p_a + n_a, p_b + n_b));
   if (f->kind == KIND_WHOLE) add_likely(f, longer_answer(s), answers);
   /* In a closed loop who takes longer asks less often. */
   if (is_rate(f->kind) && same_slots(s))
@@ -202,8 +217,9 @@ static void by_empty_slots(const struct sides *s, struct instrument_figure *f) {
   double slots = (double)s->a->m.concurrency, a = import_figure_stated(&s->a->m, "requests per second") * mean_time(s->a, KIND_WHOLE),
          b = import_figure_stated(&s->b->m, "requests per second") * mean_time(s->b, KIND_WHOLE);
   if (is_rate(f->kind) && same_slots(s) && a <= 1.05 * slots && b <= 1.05 * slots)
-    add_factor(f, b / a,
-               arena_printf(s->arena, "empty slots (of %.0f, %.4g and %.4g were in use: ramp, tail, the client's own pauses)", slots, a, b));
+    add_factor(
+        f, b / a,
+        arena_printf(s->arena, "empty slots (of %.0f, %.4g and %.4g were in use: ramp, tail, the client's own pauses)", slots, a, b));
 }
 
 static void by_requests_counted(const struct sides *s, struct instrument_figure *f) {
@@ -370,9 +386,9 @@ static void judge_figure(const struct sides *s, double margin, struct instrument
   for (size_t i = 0; i < LYNX_COUNT(explanations); i++) explanations[i](s, f);
   for (size_t i = 0; i < f->n_factors; i++) f->left /= f->factors[i].factor;
   double within = log(1 + margin);
-  f->status = fabs(log(f->ratio)) <= within                         ? INSTRUMENT_AGREES
+  f->status = fabs(log(f->ratio)) <= within                      ? INSTRUMENT_AGREES
               : f->n_factors > 0 && fabs(log(f->left)) <= within ? INSTRUMENT_EXPLAINED
-                                                                     : INSTRUMENT_OPEN;
+                                                                 : INSTRUMENT_OPEN;
 }
 
 static void take_quantity(const struct sides *s, const struct quantity *q, struct instruments *r) {
@@ -385,8 +401,14 @@ static void take_quantity(const struct sides *s, const struct quantity *q, struc
     double x = in_base_units(a), y = in_base_units(b);
     if (!(x > 0) || !(y > 0)) continue;
     struct instrument_figure *f = &r->figures[r->n_figures++];
-    *f = (struct instrument_figure){.kind = q->kind, .title = title, .statistic = q->times ? statistics[i][0] : "",
-                                    .formula_a = a->formula, .formula_b = b->formula, .a = x, .b = y, .judged = !judged};
+    *f = (struct instrument_figure){.kind = q->kind,
+                                    .title = title,
+                                    .statistic = q->times ? statistics[i][0] : "",
+                                    .formula_a = a->formula,
+                                    .formula_b = b->formula,
+                                    .a = x,
+                                    .b = y,
+                                    .judged = !judged};
     judged = true;
     judge_figure(s, r->margin, f);
   }

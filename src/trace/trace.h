@@ -30,18 +30,18 @@ enum trace_kind {
 
 struct trace_span {
   enum trace_kind kind;
-  struct bytes name, type;           /* type: what kind of operator, where the name is only an instance's; else empty */
-  int64_t start_ns, duration_ns;     /* duration >= 0 */
-  int64_t process, thread;           /* of the host */
-  int64_t device, stream;            /* of device work; -1: not known */
-  uint64_t correlation;              /* joins a host call with what it made the device do; 0: none */
-  int64_t scope;                     /* correlations are numbered apart in each scope (a process), where a file holds several */
-  int64_t bytes;                     /* moved; -1: not known */
-  struct bytes collective, group;    /* "allreduce"; the process group */
-  struct bytes members;              /* of the group, as the trace writes them: names may be used again; empty: not told */
-  int64_t elements, sequence;        /* of a collective, going in; -1: not known */
+  struct bytes name, type;        /* type: what kind of operator, where the name is only an instance's; else empty */
+  int64_t start_ns, duration_ns;  /* duration >= 0 */
+  int64_t process, thread;        /* of the host */
+  int64_t device, stream;         /* of device work; -1: not known */
+  uint64_t correlation;           /* joins a host call with what it made the device do; 0: none */
+  int64_t scope;                  /* correlations are numbered apart in each scope (a process), where a file holds several */
+  int64_t bytes;                  /* moved; -1: not known */
+  struct bytes collective, group; /* "allreduce"; the process group */
+  struct bytes members;           /* of the group, as the trace writes them: names may be used again; empty: not told */
+  int64_t elements, sequence;     /* of a collective, going in; -1: not known */
   int64_t out_elements, element_bytes, group_size; /* the same; 0 or less: not known */
-  struct bytes trace_id, id, parent; /* of a request's span */
+  struct bytes trace_id, id, parent;               /* of a request's span */
 };
 
 struct trace_frame {

@@ -45,8 +45,8 @@ int main(void) {
                         "sglang:cached_tokens_total{cache_source=\"total\"} 80\n";
   CHECK_NEAR(metrics_value(page(sources), METRICS_CACHE_HITS), 80, 0);
   double sum, n;
-  CHECK(metrics_phase_total(page("trtllm_request_prefill_time_seconds_sum 3\ntrtllm_request_prefill_time_seconds_count 6\n"), METRICS_PREFILL,
-                            &sum, &n));
+  CHECK(metrics_phase_total(page("trtllm_request_prefill_time_seconds_sum 3\ntrtllm_request_prefill_time_seconds_count 6\n"),
+                            METRICS_PREFILL, &sum, &n));
   CHECK_NEAR(sum / n, 0.5, 1e-12);
   struct metrics_histogram h;
   CHECK(metrics_histogram(page(vllm), "vllm:request_prompt_tokens", &h));

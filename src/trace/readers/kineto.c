@@ -50,8 +50,8 @@ static int64_t bytes_of_type(struct bytes type) {
   static const struct {
     const char *name;
     int64_t bytes;
-  } types[] = {{"Float8", 1}, {"BFloat16", 2}, {"Half", 2}, {"Float", 4}, {"Double", 8}, {"Byte", 1}, {"Char", 1}, {"Bool", 1},
-               {"Short", 2},  {"Int", 4},      {"Long", 8}, {"UInt64", 8}, {"UInt32", 4}, {"UInt16", 2}};
+  } types[] = {{"Float8", 1}, {"BFloat16", 2}, {"Half", 2}, {"Float", 4}, {"Double", 8}, {"Byte", 1},   {"Char", 1},
+               {"Bool", 1},   {"Short", 2},    {"Int", 4},  {"Long", 8},  {"UInt64", 8}, {"UInt32", 4}, {"UInt16", 2}};
   for (size_t i = 0; i < LYNX_COUNT(types); i++) {
     size_t n = strlen(types[i].name);
     if (type.length >= n && memcmp(type.ptr, types[i].name, n) == 0) return types[i].bytes;
@@ -110,7 +110,7 @@ static bool finish_mtia(struct trace_span *span) {
 
 /* False: it repeats what another event says, or says nothing of time. */
 static bool is_used(struct trace_span *span, struct bytes category) {
-  static const char *const unused[] = {"Trace",       "external_correlation", "cpu_instant_event",
+  static const char *const unused[] = {"Trace",        "external_correlation", "cpu_instant_event",
                                        "xpu_driver", /* within a call of xpu_runtime, with its number */
                                        "mtia_insight", "cuda_profiler_range"};
   if (bytes_equal(category, "mtia_ccp_events")) return finish_mtia(span);
@@ -134,7 +134,7 @@ static int sniff(const char *head, size_t length) {
   static const char *const marks[] = {"\"deviceProperties\"", "\"distributedInfo\"",     "\"cpu_op\"",          "\"cuda_runtime\"",
                                       "\"gpu_memcpy\"",       "\"baseTimeNanoseconds\"", "\"python_function\"", "\"record_shapes\"",
                                       "PyTorch Profiler",     "\"cat\": \"kernel\"",     "\"cat\":\"kernel\"",  "\"cat\":\"gpu_",
-                                      "\"cat\":\"cuda_",      "\"mtia_ccp_events\"",  "\"xpu_runtime\""};
+                                      "\"cat\":\"cuda_",      "\"mtia_ccp_events\"",     "\"xpu_runtime\""};
   char first = trace_first(head, length);
   if (first != '{' && first != '[') return 0;
   for (size_t i = 0; i < LYNX_COUNT(marks); i++)
