@@ -184,7 +184,7 @@ def test_only_the_profilers_that_are_wanted_run(tmp_path, names, sources):
     with l.reference("--shape", "tiny") as port:
         path = l.contract(tmp_path / "c.yaml", port, workload="{model: tiny, output_tokens: 4}", method=PROFILED)
         r = l.lynx("run", path, "--out", out, "--quiet", "--profilers", names)
-    assert r.returncode in (0, 4), r.stderr
+    assert r.returncode in l.RAN, r.stderr
     assert {row[0] for row in l.rows(out, "SELECT DISTINCT source FROM stack")} <= sources
     assert any("--profilers leaves this profiler out" in text for text in attributed(out)["not_seen"])
 
@@ -249,7 +249,7 @@ def test_a_server_that_it_started_is_diagnosed(tmp_path):
     url = f"http://127.0.0.1:{port}"
     command = ["--", l.REF, "--port", str(port), "--shape", "tiny", "--slow", "8ms"]
     r = l.lynx("diagnose", url, *QUICK, "--model", "tiny", "--out", out, *command)
-    assert r.returncode in (0, 4), r.stderr
+    assert r.returncode in l.RAN, r.stderr
     assert attributed(out)["account"]["threads"]
 
 
@@ -477,7 +477,7 @@ def test_small_writes_that_wait_are_found(tmp_path, held):
         regime = "{load: closed, concurrency: 4}"
         path = l.contract(tmp_path / "c.yaml", s.server_port, workload=workload, regime=regime, method=method)
         r = l.lynx("run", path, "--out", tmp_path / "n.lynx", "--quiet")
-    assert r.returncode in (0, 4), r.stderr
+    assert r.returncode in l.RAN, r.stderr
     said = attributed(tmp_path / "n.lynx")
     found = [f for f in said["findings"] if f["id"] == "nagle"]
     assert said["held_connections"] is not None and bool(found) == held, said
@@ -548,7 +548,7 @@ def test_small_writes_within_a_server_are_found(tmp_path, held):
     finally:
         os.killpg(gateway.pid, signal.SIGKILL)
         gateway.wait()
-    assert r.returncode in (0, 4), r.stderr
+    assert r.returncode in l.RAN, r.stderr
     said = attributed(tmp_path / "n.lynx")
     found = [f for f in said["findings"] if f["id"] == "nagle"]
     assert bool(found) == held, said

@@ -28,7 +28,7 @@ def bundle(tmp_path_factory):
     folder = tmp_path_factory.mktemp("library")
     (folder / "c.yaml").write_text(NULL)
     r = l.lynx("run", folder / "c.yaml", "--out", folder / "a.lynx", "--quiet")
-    assert r.returncode in (0, 4), r.stderr
+    assert r.returncode in l.RAN, r.stderr
     return folder / "a.lynx"
 
 
@@ -120,7 +120,7 @@ def test_python_says_where_the_library_is_missing(tmp_path):
 def test_python_verifies_by_a_rerun(bundle, tmp_path):
     again = tmp_path / "b.lynx"
     r = l.lynx("run", bundle.parent / "c.yaml", "--out", again, "--quiet")
-    assert r.returncode in (0, 4), r.stderr
+    assert r.returncode in l.RAN, r.stderr
     said = l.lynx("verify", bundle, "--against", again, "--json")
     code = """if True:
         import json, sys, lynxbench
@@ -146,7 +146,7 @@ def test_python_verifies_by_a_rerun(bundle, tmp_path):
 def test_a_rerun_that_withholds_why_it_may_be_invalid_decides_nothing(bundle, tmp_path, section):
     again = tmp_path / "b.lynx"
     r = l.lynx("run", bundle.parent / "c.yaml", "--out", again, "--quiet")
-    assert r.returncode in (0, 4), r.stderr
+    assert r.returncode in l.RAN, r.stderr
     with contextlib.closing(sqlite3.connect(again)) as db:
         for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             db.execute(f"DROP TRIGGER {name}")

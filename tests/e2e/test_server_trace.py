@@ -114,7 +114,7 @@ def run_until(here, called):
 
 def measured(here):
     r = l.lynx("run", f"{here}/c.yaml", "--out", f"{here}/r.lynx", "--quiet")
-    assert r.returncode in (0, 4), r.stderr
+    assert r.returncode in l.RAN, r.stderr
     return json.loads(l.lynx("attribute", f"{here}/r.lynx", "--json").stdout)
 
 
