@@ -22,12 +22,32 @@ static bool read_bundle(const char *path, struct instrument *ret) {
   return good;
 }
 
-static bool read_result(const char *path, const struct buffer *text, const char *digest, struct instrument *ret) {
-  struct import_file file = {.path = path, .text = text->data, .length = text->length};
+/* AIPerf writes its requests into a file of their own: behind the summary they are of the same side. */
+static bool is_of_requests(const struct buffer *text) {
+  return strstr(text->data, "\"request_start_ns\"") != NULL;
+}
+
+/* The file at *at, with the next one where that holds its requests. */
+static bool read_result(const char *const *paths, size_t n, size_t *at, const struct buffer *text, const char *digest,
+                        struct instrument *ret) {
+  const char *path = paths[*at];
+  struct import_file files[2] = {{.path = path, .text = text->data, .length = text->length}};
   struct imported imported;
   struct lynx_error error = {0};
-  memcpy(file.digest, digest, sizeof file.digest);
-  if (import_read(&file, 1, NULL, 1, &imported, &error) != LYNX_OK) return report_error(&error), false;
+  struct buffer second;
+  size_t n_files = 1;
+  memcpy(files[0].digest, digest, sizeof files[0].digest);
+  if (*at + 1 < n && !is_of_requests(text) && !file_is_record(paths[*at + 1])) {
+    if (!text_file_read(paths[*at + 1], IMPORT_FILE_BYTES_MAX, &second, files[1].digest)) return false;
+    files[1].path = paths[*at + 1];
+    files[1].text = second.data;
+    files[1].length = second.length;
+    if (is_of_requests(&second)) n_files = 2, ++*at;
+    else buffer_release(&second);
+  }
+  enum lynx_status status = import_read(files, n_files, NULL, 1, &imported, &error);
+  if (n_files == 2) buffer_release(&second);
+  if (status != LYNX_OK) return report_error(&error), false;
   if (imported.n_parts > 1) {
     complain("lynxbench compare: %s: holds %zu runs; accepted: a file of one run\n", path, imported.n_parts);
     return import_release(&imported), false;
@@ -68,7 +88,7 @@ static bool read_side(const char *const *files, size_t n, size_t *at, struct ins
   if (file_is_record(path)) good = read_bundle(path, ret);
   else if (!text_file_read(path, IMPORT_FILE_BYTES_MAX, &text, digest)) good = false;
   else {
-    good = is_metrics_page(&text) ? read_server(files, n, at, &text, ret) : read_result(path, &text, digest, ret);
+    good = is_metrics_page(&text) ? read_server(files, n, at, &text, ret) : read_result(files, n, at, &text, digest, ret);
     buffer_release(&text);
   }
   ++*at;
@@ -100,10 +120,14 @@ int compare_instruments(const char *const *files, size_t n, double margin, bool 
     good = read_side(files, n, &at, &sides[n_sides]);
     n_sides += good;
   }
-  if (good && (n_sides < 2 || at < n))
-    complain(
-        "lynxbench compare: --instruments: found %zu side%s in %zu file%s; accepted: two: each a result, a bundle, or two metrics pages\n",
-        n_sides, LYNX_S(n_sides), n, LYNX_S(n));
+  if (good && at < n)
+    complain("lynxbench compare: --instruments: found files behind two sides, from %s on; accepted: two sides: each a result, a bundle, or "
+             "two metrics pages\n",
+             files[at]);
+  else if (good && n_sides < 2)
+    complain("lynxbench compare: --instruments: found %zu side%s in %zu file%s; accepted: two sides: each a result, a bundle, or two "
+             "metrics pages\n",
+             n_sides, LYNX_S(n_sides), n, LYNX_S(n));
   else if (good) code = show(sides, margin, json);
   for (size_t i = 0; i < n_sides; i++) instrument_release(&sides[i]);
   return code;

@@ -7,7 +7,9 @@
 #include "base/number.h"
 #include "report/text.h"
 
-enum { WIDTH = 100, WHAT_COLUMN = 31, SIDE_COLUMN = 6 };
+#define BETWEEN_SEEN 0.02 /* of the client's value: less is rounding */
+
+enum { WIDTH = 100, WHAT_COLUMN = 31, SIDE_COLUMN = 6, FEW = 10 };
 
 static bool is_time(const struct instrument_figure *f) {
   return f->statistic[0] != 0;
@@ -36,6 +38,21 @@ static void put_factors(struct buffer *out, const struct instrument_figure *f) {
                         f->factors[i].factor, f->factors[i].what);
 }
 
+/* Tails are of few requests, and of one run: they decide nothing, and are said. */
+static void put_agreement(const struct instruments *r, struct buffer *out) {
+  char name[80];
+  size_t n = 0;
+  for (size_t i = 0; i < r->n_figures; i++) {
+    const struct instrument_figure *f = &r->figures[i];
+    if (f->judged || f->status == INSTRUMENT_AGREES) continue;
+    if (n++ == 0) (void)buffer_printf(out, "They agree within %.3g %% in each figure's first line, and not in its tail: ", 100 * r->margin);
+    else (void)buffer_text(out, ", ");
+    (void)buffer_printf(out, "%s (%.3g times)", name_of(f, name), f->ratio);
+  }
+  if (n == 0) (void)buffer_printf(out, "They agree: every figure that both state is the same within %.3g %%", 100 * r->margin);
+  (void)buffer_text(out, ".\n");
+}
+
 static void put_first(const struct instruments *r, struct buffer *out) {
   const struct instrument_figure *f = r->named;
   char name[80];
@@ -44,7 +61,7 @@ static void put_first(const struct instruments *r, struct buffer *out) {
     return;
   }
   if (r->verdict == INSTRUMENTS_AGREE) {
-    (void)buffer_printf(out, "They agree: every figure that both state is the same within %.3g %%.\n", 100 * r->margin);
+    put_agreement(r, out);
     return;
   }
   bool explained = r->verdict == INSTRUMENTS_EXPLAINED;
@@ -82,16 +99,18 @@ static void put_next(const struct instruments *r, const struct instrument *a, co
     if (strcmp(r->traits[i].what, "load") == 0 || strstr(r->traits[i].what, "tokens of") != NULL) alike = alike && !r->traits[i].differs;
   if (r->named == NULL) (void)buffer_text(out, "next: give files that state a rate or a latency (`lynxbench import --formats`)\n");
   else if (r->verdict == INSTRUMENTS_AGREE) (void)buffer_text(out, "next: nothing; either instrument may be used for this load\n");
+  else if (r->verdict == INSTRUMENTS_EXPLAINED)
+    (void)buffer_text(out, "next: agree on one formula and one workload (a contract does: `lynxbench init --help`); then measure again\n");
+  else if ((a->of_server || b->of_server) && r->named->kind == KIND_COUNTS)
+    (void)buffer_text(out, "next: see who else asks this server (its log of requests), or read the pages when nobody else does\n");
   else if (a->of_server || b->of_server)
     (void)buffer_text(out,
                       "next: what lies between client and server is connections, proxies, queues in front of it, and the client itself;\n"
                       "      measure on the server's own machine, against its port, and read both pages again\n");
-  else if (r->verdict == INSTRUMENTS_EXPLAINED)
-    (void)buffer_text(out, "next: agree on one formula and one workload (a contract does: `lynxbench init --help`); then measure again\n");
   else if (!alike)
     (void)buffer_text(out,
                       "next: run both with the same load, prompts and answer lengths, one behind the other, and compare these files\n");
-  else if (lacks_requests(a) || lacks_requests(b))
+  else if ((lacks_requests(a) || lacks_requests(b)) && strcmp(r->named->formula_a, r->named->formula_b) != 0)
     (void)buffer_printf(out, "next: give %s with its requests (vllm: --save-detailed; a bundle of lynxbench has them)\n",
                         lacks_requests(a) ? "A" : "B");
   else
@@ -129,17 +148,17 @@ static void put_explanations(const struct instruments *r, struct buffer *out) {
   }
 }
 
-/* Of both clocks, what lies outside of the server's. */
+/* Of both clocks, what lies outside of the server's, with what is explained taken out. */
 static void put_between(const struct instruments *r, const struct instrument *a, const struct instrument *b, struct buffer *out) {
   char name[80], text[48];
   for (size_t i = 0; a->of_server != b->of_server && i < r->n_figures; i++) {
     const struct instrument_figure *f = &r->figures[i];
-    double more = a->of_server ? f->b - f->a : f->a - f->b;
-    if (!is_time(f) || !f->judged) continue;
+    double client = a->of_server ? f->b : f->a, more = a->of_server ? f->b * (1 - 1 / f->left) : f->a * (1 - f->left);
+    if (!is_time(f) || !f->judged || fabs(more) < BETWEEN_SEEN * client) continue;
     if (more > 0)
       (void)buffer_printf(out, "\n%s: %s lie before the server's clock and behind it.\n", name_of(f, name),
                           number_duration_text(text, sizeof text, 1e9 * more));
-    else (void)buffer_printf(out, "\n%s: the server's is longer: it counts other requests, too.\n", name_of(f, name));
+    else (void)buffer_printf(out, "\n%s: by the server it is longer; whose requests it counts is below.\n", name_of(f, name));
   }
 }
 
@@ -151,7 +170,10 @@ static void put_side(const char *letter, const char *text, struct buffer *out) {
 
 static void put_traits(const struct instruments *r, const struct instrument *a, const struct instrument *b, struct buffer *out) {
   size_t n_same = 0;
-  (void)buffer_printf(out, "\nA: %s, %s\nB: %s, %s\nwhat they did unlike:\n", a->name, a->m.files[0].name, b->name, b->m.files[0].name);
+  size_t n_unlike = 0;
+  for (size_t i = 0; i < r->n_traits; i++) n_unlike += r->traits[i].differs;
+  (void)buffer_printf(out, "\nA: %s, %s\nB: %s, %s\n%s", a->name, a->m.files[0].name, b->name, b->m.files[0].name,
+                      n_unlike > 0 ? "what they did unlike:\n" : "");
   for (size_t i = 0; i < r->n_traits; i++) {
     const struct instrument_trait *t = &r->traits[i];
     n_same += !t->differs;
@@ -169,10 +191,17 @@ static void put_against(const struct instrument *i, const char *letter, struct b
   for (size_t k = 0; k < i->m.n_against; k++) put_side(letter, i->m.against[k], out);
 }
 
+static void put_few(const struct instrument *i, const char *letter, struct buffer *out) {
+  double n = import_figure_stated(&i->m, "requests that went well");
+  if (n < FEW) (void)buffer_printf(out, "%s holds %.0f request%s: its figures say little.\n", letter, n, n > 1 ? "s" : "");
+}
+
 bool instruments_text(const struct instruments *r, const struct instrument *a, const struct instrument *b, struct buffer *ret) {
   ret->shown = true;
   put_first(r, ret);
   put_candidates(r, ret);
+  put_few(a, "A", ret);
+  put_few(b, "B", ret);
   if (r->counts_unlike)
     (void)buffer_text(ret, "One side's answers have more tokens, and take no longer: the two probably count tokens unlike.\n");
   put_next(r, a, b, ret);

@@ -135,19 +135,10 @@ static double rate(const struct imported *m) {
   return m->rate_per_s > 0 ? m->rate_per_s : NAN;
 }
 
-/* Of all that were sent, as far as the tool says how many these were. */
-static double failed(const struct imported *m) {
-  double bad = import_figure_stated(m, "requests that failed"), good = import_figure_stated(m, "requests that went well"),
-         all = import_figure_stated(m, "requests");
-  if (isnan(all)) all = !isnan(good) ? good + bad : import_figure_stated(m, "requests per second") * m->seconds;
-  if (bad > 0 && !(all > 0)) return 1;
-  return all > 0 ? bad / all : NAN;
-}
-
 /* The most of the files that say it; 0: none does. */
 static double most_failed(const struct files_side *side) {
   double most = 0;
-  for (size_t i = 0; i < side->n; i++) most = fmax(most, failed(&side->items[i])); /* of NaN and a number, the number */
+  for (size_t i = 0; i < side->n; i++) most = fmax(most, import_failed_share(&side->items[i])); /* of NaN and a number, the number */
   return most;
 }
 

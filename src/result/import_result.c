@@ -54,6 +54,14 @@ double import_figure_stated(const struct imported *imported, const char *name) {
   return NAN;
 }
 
+double import_failed_share(const struct imported *m) {
+  double bad = import_figure_stated(m, "requests that failed"), good = import_figure_stated(m, "requests that went well"),
+         all = import_figure_stated(m, "requests");
+  if (isnan(all)) all = !isnan(good) ? good + bad : import_figure_stated(m, "requests per second") * m->seconds;
+  if (bad > 0 && !(all > 0)) return 1;
+  return all > 0 ? bad / all : NAN;
+}
+
 void import_agree(struct imported *imported, const char *what, double stated, const char *from, double derived, double tolerance) {
   char text[TEXT_BYTES];
   double greater = fmax(fabs(stated), fabs(derived));
@@ -128,7 +136,7 @@ static double value_of(const char *formula, const struct import_request *r) {
   if (strcmp(formula, "lynx.e2e.1") == 0) return whole + r->late_s;
   if (strstr(formula, ".ttft.") != NULL) return first;
   if (strstr(formula, "latency.1") != NULL && strstr(formula, "inter_token") == NULL) return whole;
-  if (strcmp(formula, "vllm.e2el.1") == 0) return whole;
+  if (strcmp(formula, "vllm.e2el.1") == 0 || strcmp(formula, "server.e2e.1") == 0) return whole;
   if (strcmp(formula, "vllm.tpot.1") == 0 || strcmp(formula, "aiperf.inter_token_latency.1") == 0)
     return r->output_tokens > 1 ? (whole - first) / (tokens - 1) : NAN;
   if (strcmp(formula, "guidellm.itl.1") == 0 || strcmp(formula, "lynx.tpot.1") == 0)
@@ -149,15 +157,10 @@ static double place_of(const char *name, bool *ret_mean) {
   return end[1] == 'p' && number_double(end + 2, strlen(end + 2), &p) && p >= 0 && p <= 100 ? p / 100 : NAN;
 }
 
-/* Tools take a quantile by different ranks: what lies between the ranks that any of them takes is as good as the linear one. */
-static double quantile_like(const struct values *v, double p, double stated) {
-  size_t last = v->n - 1;
-  double at = p * (double)last, above = p * (double)v->n;
-  size_t low = (size_t)floor(fmin(at, fmax(above - 1, 0))), high = (size_t)fmin(ceil(fmax(at, above)), (double)last);
-  double slack = 1e-3 * fabs(stated);
-  if (stated >= v->at[low] - slack && stated <= v->at[high] + slack) return stated;
-  size_t i = (size_t)at;
-  return i < last ? v->at[i] + (at - (double)i) * (v->at[i + 1] - v->at[i]) : v->at[last];
+/* GuideLLM counts each request's time per token as often as it has tokens. */
+static double weight_of(const char *formula, const struct import_request *r) {
+  if (strcmp(formula, "guidellm.tpot.1") == 0) return (double)r->output_tokens;
+  return strcmp(formula, "guidellm.itl.1") == 0 ? (double)(r->output_tokens - 1) : 1;
 }
 
 static double scale_of(const char *unit) {
@@ -210,7 +213,7 @@ static double peak_in_flight(const struct imported *m) {
   quantile_sort(starts.at, starts.n);
   quantile_sort(ends.at, ends.n);
   for (size_t i = 0, over = 0; i < starts.n; i++) {
-    while (over < ends.n && ends.at[over] <= starts.at[i]) over++;
+    while (over < i && ends.at[over] <= starts.at[i]) over++; /* one that takes no time overlaps itself */
     peak = i + 1 - over > peak ? i + 1 - over : peak;
   }
   values_release(&starts);
@@ -232,31 +235,75 @@ static void check_duration(struct imported *m, const struct totals *t) {
                  t->in_flight_s / room, 0);
 }
 
-static void values_by(const struct imported *m, const char *formula, struct values *ret) {
+/* Of one formula over the requests: each value with how often it counts. */
+struct weighed {
+  struct weighed_value {
+    double value, weight;
+  } * at; /* ascending */
+  size_t n, room;
+  double weight;
+};
+
+static int by_value(const void *a, const void *b) {
+  const struct weighed_value *x = a, *y = b;
+  return (x->value > y->value) - (x->value < y->value);
+}
+
+static void weighed_add(struct weighed *w, double value, double weight) {
+  if (!isfinite(value) || !(weight > 0)) return;
+  w->at = xroom(w->at, w->n, &w->room, sizeof *w->at);
+  w->at[w->n++] = (struct weighed_value){value, weight};
+  w->weight += weight;
+}
+
+static void values_by(const struct imported *m, const char *formula, struct weighed *ret) {
   bool pooled = strcmp(formula, "vllm.itl.1") == 0 || strcmp(formula, "lynx.itl.1") == 0;
   ret->n = 0;
-  for (size_t i = 0; i < m->n_requests; i++) {
-    double value = value_of(formula, &m->requests[i]);
-    if (isfinite(value)) values_add(ret, value);
+  ret->weight = 0;
+  for (size_t i = 0; i < m->n_requests; i++) weighed_add(ret, value_of(formula, &m->requests[i]), weight_of(formula, &m->requests[i]));
+  for (size_t i = 0; pooled && i < m->n_gaps; i++) weighed_add(ret, m->gaps_s[i], 1);
+  if (ret->n > 0) qsort(ret->at, ret->n, sizeof *ret->at, by_value);
+}
+
+static double weighed_mean(const struct weighed *w) {
+  double sum = 0;
+  for (size_t i = 0; i < w->n; i++) sum += w->at[i].value * w->at[i].weight;
+  return sum / w->weight;
+}
+
+/* The one that stands at that place, of whole weights as if each stood there so often. */
+static double weighed_at(const struct weighed *w, double place) {
+  double before = 0;
+  for (size_t i = 0; i < w->n; i++) {
+    before += w->at[i].weight;
+    if (place < before) return w->at[i].value;
   }
-  for (size_t i = 0; pooled && i < m->n_gaps; i++) values_add(ret, m->gaps_s[i]);
-  quantile_sort(ret->at, ret->n);
+  return w->at[w->n - 1].value;
+}
+
+/* Tools take a quantile by different ranks: what lies between the ranks that any of them takes is as good as the linear one. */
+static double quantile_like(const struct weighed *w, double p, double stated) {
+  double last = w->weight - 1, at = p * last, above = p * w->weight, slack = 1e-3 * fabs(stated);
+  double low = weighed_at(w, floor(fmin(at, fmax(above - 1, 0)))), high = weighed_at(w, fmin(ceil(fmax(at, above)), last));
+  if (stated >= low - slack && stated <= high + slack) return stated;
+  double x = weighed_at(w, floor(at)), y = weighed_at(w, fmin(floor(at) + 1, last));
+  return x + (at - floor(at)) * (y - x);
 }
 
 double import_recomputed(const struct imported *imported, const char *formula, const char *name) {
-  struct values v = {0};
+  struct weighed v = {.n = 0};
   bool mean;
   double p = place_of(name, &mean), value = NAN;
   values_by(imported, formula, &v);
-  if (v.n > 0 && (mean || !isnan(p))) value = mean ? quantile_plain_mean(v.at, v.n) : quantile_like(&v, p, NAN);
-  values_release(&v);
+  if (v.n > 0 && (mean || !isnan(p))) value = mean ? weighed_mean(&v) : quantile_like(&v, p, NAN);
+  free(v.at);
   return value;
 }
 
 void import_recompute(struct imported *m) {
   const struct totals t = total(m);
   double seconds = m->seconds > 0 ? m->seconds : t.to_s - t.from_s;
-  struct values v = {0};
+  struct weighed v = {.n = 0};
   const char *formula = "";
   if (m->n_requests == 0) return;
   check_duration(m, &t);
@@ -269,11 +316,11 @@ void import_recompute(struct imported *m) {
       values_by(m, formula, &v);
     }
     if (!isnan(rate) || !isnan(count)) f->recomputed = !isnan(rate) ? rate : count;
-    else if (mean && v.n > 0) f->recomputed = quantile_plain_mean(v.at, v.n) * scale;
+    else if (mean && v.n > 0) f->recomputed = weighed_mean(&v) * scale;
     else if (!isnan(p) && v.n > 0) f->recomputed = quantile_like(&v, p, f->stated / scale) * scale;
     import_agree(m, arena_printf(&m->arena, "'%s'", f->name), f->stated, "its own requests", f->recomputed, counts ? 0 : 0.02);
   }
-  values_release(&v);
+  free(v.at);
 }
 
 /* --- figures against one another --- */

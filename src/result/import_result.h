@@ -53,6 +53,7 @@ struct imported {
   struct import_request *requests;
   size_t n_requests, room_requests;
   bool starts_unknown; /* each request's times are from its own start */
+  int streamed;        /* 1: its answers were streamed; -1: they were not; 0: not said */
   double *gaps_s;      /* between tokens, of all requests */
   size_t n_gaps, room_gaps, n_outside;
   struct import_source {
@@ -100,6 +101,8 @@ const char *import_words(struct imported *imported, const char *text);
 void import_figure_add(struct imported *imported, const char *name, const char *formula, const char *unit, double stated);
 /* A count that stands in several lines: the sum. */
 void import_figure_count(struct imported *imported, const char *name, const char *formula, double more);
+/* Of all that were sent, as far as the tool says how many these were; NaN: it does not. */
+double import_failed_share(const struct imported *imported);
 /* NaN: the tool did not state it. */
 double import_figure_stated(const struct imported *imported, const char *name);
 void import_lacks(struct imported *imported, const char *text);

@@ -8,29 +8,29 @@
 /* Of the tools' own documents and sources; `lynxbench import --formats` lists what can be read. */
 static const struct instrument_habits habits[] = {
     {"lynx", "the scheduled time, or the first byte written, as the contract says", "the first event with text",
-     "the server's usage, else events with text", "the counted windows; warm-up and drain are left out",
-     "its delay is part of its latency"},
+     "the server's usage, else events with text", "the counted windows; warm-up and drain are left out", "its delay is part of its latency",
+     false},
     {"vllm", "sending", "the first event with choices, an empty text, too", "the server's usage, else its own tokenizer",
-     "the first send to the last end, ramp and tail included", "its delay is left out"},
+     "the first send to the last end, ramp and tail included", "its delay is left out", false},
     {"aiperf", "sending", "the first event with text, reasoning included", "its own tokenizer, or the server's usage where asked",
-     "its whole phase", "its delay is left out"},
+     "its whole phase", "its delay is left out", false},
     {"guidellm", "sending", "the first event with text", "the server's usage, else one each event",
-     "the first send to the last end, but for the share that it is told to cut off", "its delay is left out"},
+     "the first send to the last end, but for the share that it is told to cut off", "its delay is left out", false},
     {"inference_perf", "sending", "the first event with text", "its own tokenizer", "the first start to the last end",
-     "its delay is a figure of its own"},
+     "its delay is a figure of its own", false},
     {"mlperf", "the scheduled time", "the program's own call", "the program's word", "the first query to the last answer",
-     "its delay is part of its latency"},
-    {"perf_analyzer", "sending", NULL, NULL, "the last three windows that agree", "its delay is left out"},
+     "its delay is part of its latency", false},
+    {"perf_analyzer", "sending", NULL, NULL, "the last three windows that agree", "its delay is left out", false},
     {"llama_bench", "the batch itself: there is no request", NULL, "all of the batch; nothing is tokenised or sampled", "each test",
-     "there is no arrival"},
+     "there is no arrival", false},
     {"server", "arrival at the server's front", "the first token that is handed on", "the server", "between the two pages",
-     "it does not see it"},
-    {"wrk", "sending", NULL, NULL, "the whole run", "its delay is left out"},
-    {"hey", "sending", NULL, NULL, "the whole run", "its delay is left out"},
-    {"ghz", "sending", NULL, NULL, "the whole run", "its delay is left out"},
-    {"k6", "sending", NULL, NULL, "the whole run", "its delay is left out"},
-    {"locust", "sending", NULL, NULL, "the whole run", "its delay is left out"},
-    {"", "not known", NULL, NULL, "not known", "not known"}};
+     "it does not see it", false},
+    {"wrk", "sending", NULL, NULL, "the whole run", "its delay is left out", true},
+    {"hey", "sending", NULL, NULL, "the whole run", "its delay is left out", true},
+    {"ghz", "sending", NULL, NULL, "the whole run", "its delay is left out", true},
+    {"k6", "sending", NULL, NULL, "the whole run", "its delay is left out", true},
+    {"locust", "sending", NULL, NULL, "the whole run", "its delay is left out", true},
+    {"", "not known", NULL, NULL, "not known", "not known", false}};
 
 static const struct instrument_habits *habits_of(const struct imported *m) {
   const char *id = m->n_figures > 0 ? m->figures[0].formula : "";
@@ -42,26 +42,50 @@ static const struct instrument_habits *habits_of(const struct imported *m) {
   return &habits[i];
 }
 
-/* Answers that were not streamed come all at once: their first token is the whole answer. */
+/* Answers that were not streamed come all at once: their first token is the whole answer. Of one token nobody can tell. */
+static int streamed_by_requests(const struct imported *m) {
+  size_t n = 0, whole = 0;
+  for (size_t i = 0; i < m->n_requests; i++) {
+    const struct import_request *r = &m->requests[i];
+    if (!r->ok || r->output_tokens < 2 || isnan(r->first_token_s)) continue;
+    n++;
+    whole += r->end_s - r->first_token_s <= 1e-3 * (r->end_s - r->start_s);
+  }
+  return n == 0 ? -1 : 2 * whole < n;
+}
+
 static int streamed_by_figures(const struct imported *m) {
-  static const char *const statistics[] = {"mean", "median", "p50"};
+  static const char *const statistics[] = {"mean", "median", "p50"}, *const wholes[] = {"end to end", "request latency"},
+                           *const gaps[] = {"time per output token", "inter-token latency"};
+  double tokens = import_figure_stated(m, "output tokens") / import_figure_stated(m, "requests that went well");
+  if (tokens < 1.5) return -1;
   for (size_t i = 0; i < LYNX_COUNT(statistics); i++) {
-    struct arena arena = {0};
-    double first = import_figure_stated(m, arena_printf(&arena, "time to first token %s", statistics[i])), whole = NAN;
-    static const char *const names[] = {"end to end", "request latency"};
-    for (size_t k = 0; k < LYNX_COUNT(names) && isnan(whole); k++)
-      whole = import_figure_stated(m, arena_printf(&arena, "%s %s", names[k], statistics[i]));
-    arena_release(&arena);
+    char name[80];
+    (void)snprintf(name, sizeof name, "time to first token %s", statistics[i]);
+    double first = import_figure_stated(m, name), whole = NAN, gap = NAN;
+    for (size_t k = 0; k < LYNX_COUNT(wholes); k++) {
+      (void)snprintf(name, sizeof name, "%s %s", wholes[k], statistics[i]);
+      whole = isnan(whole) ? import_figure_stated(m, name) : whole;
+      (void)snprintf(name, sizeof name, "%s %s", gaps[k], statistics[i]);
+      gap = isnan(gap) ? import_figure_stated(m, name) : gap;
+    }
     if (first > 0 && whole > 0) return fabs(first - whole) > 1e-3 * whole;
+    if (first > 0 && gap > 0) return 1;
   }
   return -1;
+}
+
+static int streamed_of(const struct imported *m) {
+  if (m->streamed != 0) return m->streamed > 0;
+  int by_requests = streamed_by_requests(m);
+  return by_requests >= 0 ? by_requests : streamed_by_figures(m);
 }
 
 void instrument_of_import(const struct imported *imported, struct instrument *ret) {
   *ret = (struct instrument){.m = *imported, .lateness = "not recorded"};
   ret->habits = habits_of(&ret->m);
   ret->name = ret->m.tool;
-  ret->streamed = streamed_by_figures(&ret->m);
+  ret->streamed = streamed_of(&ret->m);
 }
 
 /* --- a bundle --- */
@@ -179,9 +203,16 @@ enum lynx_status instrument_of_server(struct bytes before, struct bytes after, c
       {METRICS_FINISHED, "requests that went well"}, {METRICS_PROMPT_TOKENS, "input tokens"}, {METRICS_OUTPUT_TOKENS, "output tokens"}};
   static const struct {
     enum metrics_series sum, count;
-    const char *name;
-  } times[] = {{METRICS_FIRST_TOKEN_SUM, METRICS_FIRST_TOKEN_COUNT, "time to first token mean"},
-               {METRICS_WHOLE_SUM, METRICS_WHOLE_COUNT, "end to end mean"}};
+    const char *name, *formula;
+  } times[] = {{METRICS_FIRST_TOKEN_SUM, METRICS_FIRST_TOKEN_COUNT, "time to first token mean", "server.ttft.1"},
+               {METRICS_WHOLE_SUM, METRICS_WHOLE_COUNT, "end to end mean", "server.e2e.1"}};
+  static const enum metrics_series told[] = {METRICS_RUNNING,       METRICS_FINISHED,          METRICS_PROMPT_TOKENS,
+                                             METRICS_OUTPUT_TOKENS, METRICS_FIRST_TOKEN_COUNT, METRICS_WHOLE_COUNT};
+  for (size_t i = 0; i < LYNX_COUNT(told); i++) {
+    const char *a = metrics_name(before, told[i]), *b = metrics_name(after, told[i]);
+    if (a != NULL && b != NULL && strcmp(a, b) != 0)
+      return lynx_fail(error, LYNX_INPUT, "%s: a page with %s, behind one with %s; accepted: two pages of one server", path, b, a);
+  }
   *ret = (struct instrument){
       .m = {.reader = "server", .tool = "the server's own metrics", .version = "", .model = "", .endpoint = "", .begun = ""},
       .of_server = true,
@@ -199,7 +230,7 @@ enum lynx_status instrument_of_server(struct bytes before, struct bytes after, c
   }
   for (size_t i = 0; i < LYNX_COUNT(times); i++) {
     double n = increase(before, after, times[i].count), sum = increase(before, after, times[i].sum);
-    if (n > 0 && sum >= 0) import_figure_add(m, times[i].name, "server.latency.1", "s", sum / n);
+    if (n > 0 && sum >= 0) import_figure_add(m, times[i].name, times[i].formula, "s", sum / n);
   }
   if (m->n_figures == 0)
     return lynx_fail(error, LYNX_INPUT,

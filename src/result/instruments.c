@@ -9,6 +9,7 @@
 #define SEEN 0.01          /* a factor of less is not worth a line */
 #define LENGTHS_ALIKE 0.02 /* mean lengths of a sampled workload vary by that much from seed to seed */
 #define FAILURES_SEEN 0.01
+#define VALUE_MAX 1e15 /* of a rate, a count or seconds: beyond, a file says nothing */
 
 const char *instruments_verdict_text(enum instruments_verdict verdict) {
   static const char *const texts[] = {[INSTRUMENTS_AGREE] = "agree",
@@ -60,6 +61,8 @@ static const struct import_figure *named(const struct imported *m, const char *n
   return f == NULL && statistic != NULL && statistic[1] != NULL ? figure_of(m, name, statistic[1]) : f;
 }
 
+enum { POOLED = 3 }; /* every gap between events */
+
 /* Formulas of one meaning have one class. */
 static int class_of(const char *formula) {
   static const struct {
@@ -73,6 +76,8 @@ static int class_of(const char *formula) {
                  {"vllm.itl.1", 3},
                  {"lynx.itl.1", 3},
                  {"inference_perf.itl.1", 3},
+                 {"server.ttft.1", 5},
+                 {"server.e2e.1", 7},
                  {"lynx.ttft.1", 4},
                  {"mlperf.ttft.1", 4},
                  {"vllm.ttft.1", 5},
@@ -129,10 +134,6 @@ static double stated_time(const struct instrument *i, enum instrument_kind kind,
   return NAN;
 }
 
-static double mean_time(const struct instrument *i, enum instrument_kind kind) {
-  return stated_time(i, kind, statistics[0]);
-}
-
 /* A mean length, by totals, or by rates. */
 static double tokens_of(const struct instrument *i, const char *total, const char *rate) {
   double n = import_figure_stated(&i->m, total) / import_figure_stated(&i->m, "requests that went well");
@@ -147,9 +148,17 @@ static double prompt_tokens(const struct instrument *i) {
   return tokens_of(i, "input tokens", "input tokens per second");
 }
 
-static double failed_share(const struct instrument *i) {
-  double bad = import_figure_stated(&i->m, "requests that failed"), good = import_figure_stated(&i->m, "requests that went well");
-  return bad + good > 0 ? bad / (bad + good) : NAN;
+/* Where it is not stated: from its requests, or a whole answer by its parts. */
+static double mean_time(const struct instrument *i, enum instrument_kind kind) {
+  double stated = stated_time(i, kind, statistics[0]);
+  if (isnan(stated) && kind == KIND_FIRST) stated = import_recomputed(&i->m, "vllm.ttft.1", "mean mean");
+  if (isnan(stated) && kind == KIND_WHOLE) stated = import_recomputed(&i->m, "vllm.e2el.1", "mean mean");
+  if (!isnan(stated) || kind != KIND_WHOLE) return stated;
+  return stated_time(i, KIND_FIRST, statistics[0]) + stated_time(i, KIND_TOKEN, statistics[0]) * (answer_tokens(i) - 1);
+}
+
+static bool fails(const struct instrument *i) {
+  return import_failed_share(&i->m) > FAILURES_SEEN;
 }
 
 static const char *streamed_text(const struct instrument *i) {
@@ -181,7 +190,7 @@ static bool same_slots(const struct sides *s) {
 /* What A's whole answer would take with as many tokens as B's; as a factor. NaN: not known. */
 static double longer_answer(const struct sides *s) {
   double first = mean_time(s->a, KIND_FIRST), each = mean_time(s->a, KIND_TOKEN), n_a = answer_tokens(s->a), n_b = answer_tokens(s->b);
-  if (!(n_a > 1) || !(n_b > 1) || !(each > 0) || !(first >= 0) || s->a->streamed == 0) return NAN;
+  if (!(n_a >= 1) || !(n_b >= 1) || !(each > 0) || !(first >= 0) || s->a->streamed == 0) return NAN;
   if (fabs(n_b - n_a) <= LENGTHS_ALIKE * fmax(n_a, n_b)) return NAN; /* as many as makes no difference */
   return (first + each * (n_b - 1)) / (first + each * (n_a - 1));
 }
@@ -193,16 +202,30 @@ static void add_likely(struct instrument_figure *f, double factor, const char *w
   if (fabs(log(left / factor)) < fabs(log(left))) add_factor(f, factor, what);
 }
 
+/* Answers that are said to be longer, and take no longer. */
+static bool counts_unlike(const struct sides *s) {
+  double longer = log(longer_answer(s)), whole = log(mean_time(s->b, KIND_WHOLE) / mean_time(s->a, KIND_WHOLE));
+  const struct import_figure *a = figure_of(&s->a->m, "inter-token latency", "mean"),
+                             *b = figure_of(&s->b->m, "inter-token latency", "mean");
+  /* The time between events holds no count: where it differs too, the model was faster or slower. */
+  bool pooled = a != NULL && b != NULL && class_of(a->formula) == POOLED && class_of(b->formula) == POOLED;
+  if (pooled && fabs(log(in_base_units(b) / in_base_units(a))) > log(1.1)) return false;
+  return fabs(longer) > log(1.1) && fabs(whole - longer) > fabs(whole);
+}
+
 static void by_answer_length(const struct sides *s, struct instrument_figure *f) {
   double n_a = answer_tokens(s->a), n_b = answer_tokens(s->b), p_a = prompt_tokens(s->a), p_b = prompt_tokens(s->b);
-  const char *answers = arena_printf(s->arena, "answers of %.4g and %.4g tokens", n_a, n_b);
+  bool unlike = counts_unlike(s);
+  const char *answers = unlike ? arena_printf(s->arena, "who counts the tokens (%.4g and %.4g in an answer that takes no longer)", n_a, n_b)
+                               : arena_printf(s->arena, "answers of %.4g and %.4g tokens", n_a, n_b);
   if (f->kind == KIND_OUTPUT) add_factor(f, n_b / n_a, answers);
   if (f->kind == KIND_TOKENS)
     add_factor(f, (p_b + n_b) / (p_a + n_a),
                arena_printf(s->arena, "requests of %.4g and %.4g tokens, prompts included", p_a + n_a, p_b + n_b));
-  if (f->kind == KIND_WHOLE) add_likely(f, longer_answer(s), answers);
+  if (f->kind == KIND_WHOLE && !unlike) add_likely(f, longer_answer(s), answers);
+  if (f->kind == KIND_TOKEN && unlike && class_of(f->formula_a) != POOLED) add_likely(f, (n_a - 1) / (n_b - 1), answers);
   /* In a closed loop who takes longer asks less often. */
-  if (is_rate(f->kind) && same_slots(s))
+  if (is_rate(f->kind) && same_slots(s) && !unlike)
     add_likely(f, 1 / longer_answer(s), arena_printf(s->arena, "the time that answers of %.4g and %.4g tokens hold their slot", n_a, n_b));
 }
 
@@ -216,10 +239,27 @@ static void by_offered_rate(const struct sides *s, struct instrument_figure *f) 
 static void by_empty_slots(const struct sides *s, struct instrument_figure *f) {
   double slots = (double)s->a->m.concurrency, a = import_figure_stated(&s->a->m, "requests per second") * mean_time(s->a, KIND_WHOLE),
          b = import_figure_stated(&s->b->m, "requests per second") * mean_time(s->b, KIND_WHOLE);
-  if (is_rate(f->kind) && same_slots(s) && a <= 1.05 * slots && b <= 1.05 * slots)
+  bool known = !fails(s->a) && !fails(s->b); /* a request that fails holds its slot, too, and is in no latency */
+  if (is_rate(f->kind) && same_slots(s) && known && a <= 1.05 * slots && b <= 1.05 * slots)
     add_factor(
         f, b / a,
         arena_printf(s->arena, "empty slots (of %.0f, %.4g and %.4g were in use: ramp, tail, the client's own pauses)", slots, a, b));
+}
+
+static void by_failures_counted(const struct sides *s, struct instrument_figure *f) {
+  double a = import_failed_share(&s->a->m), b = import_failed_share(&s->b->m);
+  double part_a = s->a->habits->counts_all ? 1 : 1 - a, part_b = s->b->habits->counts_all ? 1 : 1 - b;
+  bool unlike = s->a->habits->counts_all != s->b->habits->counts_all;
+  if (f->kind == KIND_REQUESTS && unlike)
+    add_factor(f, part_b / part_a, arena_printf(s->arena, "who counts failed requests (%.3g and %.3g %% failed)", 100 * a, 100 * b));
+}
+
+/* What failed here, the server may have finished. */
+static void by_who_is_counted(const struct sides *s, struct instrument_figure *f) {
+  const struct instrument *client = s->a->of_server ? s->b : s->a;
+  double failed = import_failed_share(&client->m);
+  if (f->kind != KIND_COUNTS || s->a->of_server == s->b->of_server || strcmp(f->title, "requests that went well") != 0) return;
+  add_likely(f, client == s->a ? 1 / (1 - failed) : 1 - failed, arena_printf(s->arena, "the %.3g %% that failed here", 100 * failed));
 }
 
 static void by_requests_counted(const struct sides *s, struct instrument_figure *f) {
@@ -261,23 +301,14 @@ static void by_formula(const struct sides *s, struct instrument_figure *f) {
 /* Without streaming the first token is the whole answer. */
 static void by_streaming(const struct sides *s, struct instrument_figure *f) {
   const char *const *statistic = NULL;
-  if (f->kind != KIND_FIRST || s->a->streamed + s->b->streamed != 1) return; /* one yes, one no */
+  bool a = s->a->streamed > 0 || s->a->of_server, b = s->b->streamed > 0 || s->b->of_server;
+  if (f->kind != KIND_FIRST || a == b || (!a && s->a->streamed != 0) || (!b && s->b->streamed != 0)) return;
   for (size_t i = 0; i < LYNX_COUNT(statistics); i++)
     if (strcmp(statistics[i][0], f->statistic) == 0) statistic = statistics[i];
-  const struct instrument *streaming = s->a->streamed > 0 ? s->a : s->b;
-  double longer = stated_time(streaming, KIND_WHOLE, statistic) / (streaming == s->a ? f->a : f->b);
+  const struct instrument *streaming = a ? s->a : s->b;
+  double whole = statistic == statistics[0] ? mean_time(streaming, KIND_WHOLE) : stated_time(streaming, KIND_WHOLE, statistic);
+  double longer = whole / (streaming == s->a ? f->a : f->b);
   add_factor(f, streaming == s->a ? longer : 1 / longer, "streaming (one side did not: its first token is the whole answer)");
-}
-
-/* The server's clock begins when a request arrives: the client's own delay is not in it. */
-static void by_lateness(const struct sides *s, struct instrument_figure *f) {
-  const struct instrument *client = s->a->of_server ? s->b : s->a;
-  double late = 0;
-  if ((f->kind != KIND_FIRST && f->kind != KIND_WHOLE) || s->a->of_server == s->b->of_server || client->m.n_requests == 0) return;
-  for (size_t i = 0; i < client->m.n_requests; i++) late += client->m.requests[i].late_s / (double)client->m.n_requests;
-  double own = client == s->a ? f->a : f->b, factor = (own - late) / own;
-  add_factor(f, client == s->a ? factor : 1 / factor,
-             arena_printf(s->arena, "the client's own lateness (%.3g ms until it had sent, on average)", 1e3 * late));
 }
 
 /* How much dearer the mean is for the first tenth of the run. NaN: nobody knows; 1 where the beginning is left out. */
@@ -307,8 +338,8 @@ static void by_beginning(const struct sides *s, struct instrument_figure *f) {
   add_factor(f, b / a, arena_printf(s->arena, "the first tenth of the run (with it the mean is %.3g and %.3g times the rest's)", a, b));
 }
 
-static explain *const explanations[] = {by_offered_rate, by_formula,          by_streaming, by_answer_length,
-                                        by_empty_slots,  by_requests_counted, by_lateness,  by_beginning};
+static explain *const explanations[] = {by_offered_rate,     by_formula,        by_streaming,        by_answer_length, by_empty_slots,
+                                        by_requests_counted, by_who_is_counted, by_failures_counted, by_beginning};
 
 /* --- what each did, and whether it can matter --- */
 
@@ -339,9 +370,11 @@ static void put_lengths(struct instruments *r, const struct instrument *a, const
   double x[2] = {prompt_tokens(a), answer_tokens(a)}, y[2] = {prompt_tokens(b), answer_tokens(b)};
   static const char *const whats[] = {"tokens of a prompt, mean", "tokens of an answer, mean"};
   static const unsigned bears_on[] = {BIT(KIND_FIRST) | BIT(KIND_WHOLE) | RATES, BIT(KIND_REQUESTS) | BIT(KIND_WHOLE)};
+  static const bool is_factor[] = {false, true}; /* where both are known */
   for (size_t i = 0; i < 2; i++) {
-    bool alike = fabs(x[i] - y[i]) <= LENGTHS_ALIKE * fmax(x[i], y[i]);
-    put_trait(r, whats[i], number_or(&r->arena, x[i], ""), number_or(&r->arena, y[i], ""), alike ? 0 : bears_on[i]);
+    bool alike = fabs(x[i] - y[i]) <= LENGTHS_ALIKE * fmax(x[i], y[i]), neither = isnan(x[i]) && isnan(y[i]),
+         counted = is_factor[i] && isfinite(x[i]) && isfinite(y[i]);
+    put_trait(r, whats[i], number_or(&r->arena, x[i], ""), number_or(&r->arena, y[i], ""), alike || neither || counted ? 0 : bears_on[i]);
     if (alike) r->traits[r->n_traits - 1].differs = false;
   }
 }
@@ -354,11 +387,16 @@ static const char *word(const char *text) {
   return text != NULL ? text : "none";
 }
 
+static const char *whose(const struct instrument *i) {
+  if (i->of_server) return "everybody's, between the pages";
+  return strcmp(i->habits->tool, "lynx") == 0 ? "its own; those of its warm-up are left out" : "its own, those that it counts";
+}
+
 static void take_traits(const struct instrument *a, const struct instrument *b, struct instruments *r) {
   struct arena *arena = &r->arena;
   bool offered = a->m.rate_per_s > 0 && b->m.rate_per_s > 0, open = a->m.rate_per_s > 0 || b->m.rate_per_s > 0;
   bool lengths = isfinite(answer_tokens(a)) && isfinite(answer_tokens(b));
-  double failed_a = failed_share(a), failed_b = failed_share(b);
+  double failed_a = import_failed_share(&a->m), failed_b = import_failed_share(&b->m);
   bool server = a->of_server || b->of_server, fail_alike = !(fabs(failed_a - failed_b) > FAILURES_SEEN);
   put_trait(r, "load", load_of(arena, a), load_of(arena, b), server ? 0 : offered ? LATENCIES : LATENCIES | RATES);
   put_lengths(r, a, b);
@@ -368,15 +406,15 @@ static void take_traits(const struct instrument *a, const struct instrument *b, 
   put_trait(r, "tokens are counted by", word(a->habits->tokens), word(b->habits->tokens),
             lengths ? 0 : BIT(KIND_OUTPUT) | BIT(KIND_TOKENS) | BIT(KIND_TOKEN));
   put_trait(r, "rates are over", a->habits->window, b->habits->window, RATES);
+  put_trait(r, "requests per second are of", a->habits->counts_all ? "all requests" : "requests that went well",
+            b->habits->counts_all ? "all requests" : "requests that went well", 0);
   put_trait(r, "a request that is sent late", a->habits->late_sent, b->habits->late_sent,
             open && !server ? BIT(KIND_FIRST) | BIT(KIND_WHOLE) : 0);
   put_trait(r, "the client's lateness", a->lateness, b->lateness, 0);
   put_trait(r, "failed", share_text(arena, failed_a), share_text(arena, failed_b), fail_alike ? 0 : LATENCIES | RATES);
   put_trait(r, "measured", number_or(arena, a->m.seconds, " s"), number_or(arena, b->m.seconds, " s"), 0);
   if (a->m.model[0] != 0 && b->m.model[0] != 0) put_trait(r, "model", a->m.model, b->m.model, LATENCIES | RATES);
-  if (server)
-    put_trait(r, "whose requests", a->of_server ? "everybody's, between the pages" : "its own, those that it counts",
-              b->of_server ? "everybody's, between the pages" : "its own, those that it counts", LATENCIES | BIT(KIND_COUNTS));
+  if (server) put_trait(r, "whose requests", whose(a), whose(b), LATENCIES | BIT(KIND_COUNTS));
 }
 
 /* --- the judgement --- */
@@ -399,7 +437,7 @@ static void take_quantity(const struct sides *s, const struct quantity *q, struc
     if (r->n_figures == INSTRUMENT_FIGURES_MAX) return;
     if ((title = find_pair(&s->a->m, &s->b->m, q, q->times ? statistics[i] : NULL, &a, &b)) == NULL) continue;
     double x = in_base_units(a), y = in_base_units(b);
-    if (!(x > 0) || !(y > 0)) continue;
+    if (!(x > 0) || !(y > 0) || x > VALUE_MAX || y > VALUE_MAX) continue;
     struct instrument_figure *f = &r->figures[r->n_figures++];
     *f = (struct instrument_figure){.kind = q->kind,
                                     .title = title,
@@ -421,10 +459,23 @@ static bool is_repeated(const struct instruments *r, const struct quantity *q) {
   return false;
 }
 
-/* Answers that are said to be longer, and take no longer. */
-static bool counts_unlike(const struct sides *s) {
-  double longer = log(longer_answer(s)), whole = log(mean_time(s->b, KIND_WHOLE) / mean_time(s->a, KIND_WHOLE));
-  return fabs(longer) > log(1.1) && fabs(whole - longer) > fabs(whole);
+/* llama-bench names its figures after the test. */
+static void take_tests(const struct sides *s, struct instruments *r) {
+  for (size_t i = 0; i < s->a->m.n_figures && r->n_figures < INSTRUMENT_FIGURES_MAX; i++) {
+    const struct import_figure *a = &s->a->m.figures[i], *b = figure_of(&s->b->m, a->name, NULL);
+    bool test = strcmp(a->formula, "llama_bench.rate.1") == 0 && strstr(a->name, "deviation") == NULL;
+    if (!test || b == NULL || !(a->stated > 0) || !(b->stated > 0) || a->stated > VALUE_MAX || b->stated > VALUE_MAX) continue;
+    struct instrument_figure *f = &r->figures[r->n_figures++];
+    *f = (struct instrument_figure){.kind = KIND_OTHER_RATE,
+                                    .title = a->name,
+                                    .statistic = "",
+                                    .formula_a = a->formula,
+                                    .formula_b = b->formula,
+                                    .a = a->stated,
+                                    .b = b->stated,
+                                    .judged = true};
+    judge_figure(s, r->margin, f);
+  }
 }
 
 void instruments_judge(const struct instrument *a, const struct instrument *b, double margin, struct instruments *ret) {
@@ -434,6 +485,7 @@ void instruments_judge(const struct instrument *a, const struct instrument *b, d
     bool counts = quantities[i].kind == KIND_COUNTS && !a->of_server && !b->of_server; /* how long each ran is its own choice */
     if (!counts && !is_repeated(ret, &quantities[i])) take_quantity(&sides, &quantities[i], ret);
   }
+  take_tests(&sides, ret);
   take_traits(a, b, ret);
   ret->counts_unlike = counts_unlike(&sides);
   for (size_t i = 0; i < ret->n_figures; i++) {

@@ -23,6 +23,7 @@ struct instrument_habits {
   const char *tokens;    /* who counts tokens; NULL: nobody */
   const char *window;    /* over which time a rate is */
   const char *late_sent; /* what becomes of a request that is sent late (coordinated omission) */
+  bool counts_all;       /* in its requests per second, failed ones, too */
 };
 
 struct instrument {
@@ -34,7 +35,17 @@ struct instrument {
   const char *lateness; /* of the client, in words */
 };
 
-enum instrument_kind { KIND_REQUESTS, KIND_OUTPUT, KIND_TOKENS, KIND_FIRST, KIND_TOKEN, KIND_GAP, KIND_WHOLE, KIND_COUNT, KIND_COUNTS };
+enum instrument_kind {
+  KIND_REQUESTS,
+  KIND_OUTPUT,
+  KIND_TOKENS,
+  KIND_FIRST,
+  KIND_TOKEN,
+  KIND_GAP,
+  KIND_WHOLE,
+  KIND_COUNTS,
+  KIND_OTHER_RATE
+};
 
 struct instrument_factor {
   const char *what; /* "256 and 507 tokens an answer" */

@@ -168,6 +168,12 @@ double metrics_value(struct bytes page, enum metrics_series series) {
   return NAN;
 }
 
+const char *metrics_name(struct bytes page, enum metrics_series series) {
+  for (size_t i = 0; i < NAMES_MAX && table[series].names[i] != NULL; i++)
+    if (!isnan(sum_of(page, table[series].names[i]))) return table[series].names[i];
+  return NULL;
+}
+
 bool metrics_phase_total(struct bytes page, enum metrics_phase phase, double *ret_sum_s, double *ret_n) {
   char name[120];
   for (size_t i = 0; i < NAMES_MAX && phases[phase].names[i] != NULL; i++) {

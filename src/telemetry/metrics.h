@@ -38,6 +38,9 @@ const char *metrics_series_text(enum metrics_series series); /* "server.running"
 /* The sum over label sets (of shares and ratios the mean: of several engines) of the first of a series' names that the page has. */
 double metrics_value(struct bytes page, enum metrics_series series);
 
+/* That first name; NULL: the page has none of them. */
+const char *metrics_name(struct bytes page, enum metrics_series series);
+
 /* Phases of a request's life that servers time themselves, as running totals. */
 enum metrics_phase { METRICS_QUEUE, METRICS_PREFILL, METRICS_DECODE, METRICS_PHASE_COUNT };
 const char *metrics_phase_text(enum metrics_phase phase); /* "queue" */

@@ -37,11 +37,12 @@ def span(requests):
     return max(r.start + r.whole for r in requests) - min(r.start for r in requests)
 
 
-def vllm(path, requests, slots=4, rate=None, streamed=True, detailed=True, counts=lambda n: n):
-    seconds = span(requests)
+def vllm(path, requests, slots=4, rate=None, streamed=True, detailed=True, counts=lambda n: n, failed=(), whole=True):
+    """failed: how long each request held its slot that failed."""
+    seconds = span(requests) + sum(failed) / slots
     tokens = sum(counts(r.tokens) for r in requests)
     first = [r.first if streamed else r.whole for r in requests]
-    whole = mean([r.whole for r in requests])
+    e2el = {"mean_e2el_ms": 1e3 * mean([r.whole for r in requests])} if whole else {}
     record = {
         "backend": "openai",
         "model_id": "m",
@@ -49,14 +50,15 @@ def vllm(path, requests, slots=4, rate=None, streamed=True, detailed=True, count
         "max_concurrency": None if rate else slots,
         "duration": seconds,
         "completed": len(requests),
-        "failed": 0,
+        "failed": len(failed),
         "total_input_tokens": 100 * len(requests),
         "total_output_tokens": tokens,
         "request_throughput": len(requests) / seconds,
         "output_throughput": tokens / seconds,
         "total_token_throughput": (tokens + 100 * len(requests)) / seconds,
         "mean_ttft_ms": 1e3 * mean(first),
-        "mean_e2el_ms": 1e3 * whole,
+        "p99_ttft_ms": 1e3 * sorted(first)[int(0.99 * len(first))],
+        **e2el,
     }
     if streamed:
         record["mean_tpot_ms"] = 1e3 * mean([(r.whole - r.first) / (counts(r.tokens) - 1) for r in requests])
@@ -72,7 +74,10 @@ def vllm(path, requests, slots=4, rate=None, streamed=True, detailed=True, count
     return path
 
 
-def statistics(values):
+def statistics(values, weights=None):
+    """weights: how often each counts."""
+    if weights:
+        values = [v for v, n in zip(values, weights) for _ in range(n)]
     ordered = sorted(values)
     at = lambda p: ordered[min(len(ordered) - 1, int(p * len(ordered)))]
     percentiles = {"p50": at(0.5), "p90": at(0.9), "p95": at(0.95), "p99": at(0.99), "p999": at(0.999)}
@@ -96,6 +101,7 @@ def guidellm(path, requests, slots=4, with_requests=True):
         }
         for r in requests
     ]
+    tokens = [r.tokens for r in requests]
     one = {
         "config": {
             "strategy": {"type_": "concurrent", "streams": slots},
@@ -108,8 +114,8 @@ def guidellm(path, requests, slots=4, with_requests=True):
             "requests_per_second": statistics([len(requests) / seconds]),
             "output_tokens_per_second": statistics([sum(r.tokens for r in requests) / seconds]),
             "time_to_first_token_ms": statistics([1e3 * r.first for r in requests]),
-            "time_per_output_token_ms": statistics([1e3 * r.whole / r.tokens for r in requests]),
-            "inter_token_latency_ms": statistics([1e3 * r.gap for r in requests]),
+            "time_per_output_token_ms": statistics([1e3 * r.whole / r.tokens for r in requests], tokens),
+            "inter_token_latency_ms": statistics([1e3 * r.gap for r in requests], [n - 1 for n in tokens]),
             "request_latency": statistics([r.whole for r in requests]),
         },
         "requests": {"successful": listed if with_requests else [], "errored": [], "incomplete": []},
@@ -249,6 +255,101 @@ def test_a_bundle_and_what_it_is_in_the_terms_of_others(tmp_path):
     assert judged(0, bundle, bundle)["verdict"] == "agree"
 
 
+def test_a_tail_that_differs_is_said(tmp_path):
+    slow = closed_loop()
+    for r in slow[:4]:
+        r.first = 1.9  # two in a hundred
+    a, b = vllm(f"{tmp_path}/a.json", closed_loop()), vllm(f"{tmp_path}/b.json", slow)
+    text = lynxbench("compare", "--instruments", a, b).stdout
+    said = "They agree within 5 % in each figure's first line, and not in its tail: time to first token, p99"
+    assert text.startswith(said), text
+
+
+def test_slots_that_failing_requests_hold_are_not_empty(tmp_path):
+    """The same server: a quarter of the slots' time goes to requests that fail, and none is idle."""
+    a = vllm(f"{tmp_path}/a.json", closed_loop())
+    b = vllm(f"{tmp_path}/b.json", closed_loop(), failed=[2.27] * 66)
+    result = judged(3, a, b)
+    rate = figure(result, "requests per second")
+    assert rate["status"] == "not explained" and not rate["factors"], rate
+    assert any(t["what"] == "failed" and t["may_explain"] for t in result["traits"])
+
+
+def test_empty_slots_without_a_stated_latency(tmp_path):
+    """vLLM states no whole answer by default: it follows from first token and time per token, or from the requests."""
+    for detailed in (True, False):
+        a = vllm(f"{tmp_path}/a.json", closed_loop(), detailed=detailed, whole=False)
+        b = vllm(f"{tmp_path}/b.json", closed_loop(pause=0.757), detailed=detailed, whole=False)
+        rate = figure(judged(1, a, b), "requests per second")
+        assert "empty slots" in rate["factors"][0]["by"] and abs(rate["left"] - 1) < 0.01, (detailed, rate)
+
+
+def test_answers_of_one_token_are_streamed_as_far_as_anybody_knows(tmp_path):
+    one, many = closed_loop(tokens=2), closed_loop(tokens=64)
+    for r in one:
+        r.tokens = 1
+    result = judged(1, vllm(f"{tmp_path}/a.json", many), vllm(f"{tmp_path}/b.json", one, streamed=False))
+    assert figure(result, "time to first token")["status"] == "agrees"
+    assert abs(figure(result, "whole answer")["left"] - 1) < 0.02
+
+
+def test_guidellm_weighs_by_tokens(tmp_path):
+    """Answers of unlike lengths: each counts as often as it has tokens, and so it is recomputed."""
+    requests = closed_loop(slots=200)
+    for i, r in enumerate(requests):
+        r.tokens = 16 if i % 2 else 160
+    a, b = vllm(f"{tmp_path}/a.json", requests, slots=200), guidellm(f"{tmp_path}/b.json", requests, slots=200)
+    result = judged(1, a, b)
+    assert result["b"]["against"] == [], result["b"]["against"]
+    tpot = figure(result, "time per output token", "mean")
+    wanted = sum(r.whole for r in requests) / sum(r.tokens for r in requests) / 0.010
+    assert abs(tpot["factors"][0]["factor"] / wanted - 1) < 1e-3 and abs(tpot["left"] - 1) < 1e-3
+
+
+WRK = """Running 20s test @ http://127.0.0.1:8080/v1/completions
+  {slots} threads and {slots} connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   {whole:.2f}ms    1.00ms   {whole:.2f}ms    70.00%
+  {n} requests in {seconds:.2f}s, 1.00MB read
+{failed}Requests/sec:      {rate:.2f}
+Transfer/sec:    100.00KB
+"""
+
+
+def wrk(path, n, seconds, whole, slots=4, failed=0):
+    line = f"  Non-2xx or 3xx responses: {failed}\n" if failed else ""
+    with open(path, "w") as file:
+        file.write(WRK.format(slots=slots, whole=1e3 * whole, n=n, seconds=seconds, rate=n / seconds, failed=line))
+    return path
+
+
+def test_who_counts_what_failed(tmp_path):
+    """wrk counts all that was answered, vLLM's benchmark what went well: 400 and 200 of the same run."""
+    requests = closed_loop()
+    seconds = span(requests)
+    a = vllm(f"{tmp_path}/a.json", requests, failed=[0.0] * 200)
+    b = wrk(f"{tmp_path}/b.txt", 400, seconds, 2.27, failed=200)
+    result = json.loads(lynxbench("compare", "--instruments", a, b, "--json", code=None).stdout)
+    rate = figure(result, "requests per second")
+    assert "who counts failed requests" in rate["factors"][0]["by"] and abs(rate["left"] - 1) < 0.01, rate
+
+
+def test_other_connections_are_another_load(tmp_path):
+    a, b = wrk(f"{tmp_path}/a.txt", 400, 20, 0.2), wrk(f"{tmp_path}/b.txt", 200, 20, 0.2, slots=2)
+    result = judged(3, a, b)
+    load = [t for t in result["traits"] if t["what"] == "load"][0]
+    assert (load["a"], load["b"], load["may_explain"]) == ("4 in flight", "2 in flight", True)
+
+
+def test_tests_of_llama_bench_compare(tmp_path):
+    table = "| model | size | test | t/s |\n| --- | --- | --- | --- |\n| llama 7B | 4 GiB | tg128 | {} ± 0.10 |\n"
+    for name, rate in (("a", 131.0), ("b", 100.0)):
+        with open(f"{tmp_path}/{name}.md", "w") as file:
+            file.write(table.format(rate))
+    result = judged(3, f"{tmp_path}/a.md", f"{tmp_path}/b.md")
+    assert abs(result["figures"][0]["ratio"] - 100 / 131) < 1e-4
+
+
 VLLM_PAGE = """# HELP vllm:request_success_total Count of successfully processed requests.
 # TYPE vllm:request_success_total counter
 vllm:request_success_total{{finished_reason="stop",model_name="m"}} {n}
@@ -295,6 +396,33 @@ def test_the_servers_own_clock_and_count(tmp_path):
     assert tokens["status"] == "explained" and "requests" in tokens["factors"][0]["by"]
 
 
+def test_beside_the_servers_page_nothing_else_is_the_network(tmp_path):
+    """Answers that were not streamed, others with shorter answers, a few that failed here: that is not between."""
+    requests = closed_loop()
+    unstreamed = vllm(f"{tmp_path}/u.json", requests, streamed=False)
+    text = lynxbench("compare", "--instruments", unstreamed, *pages(tmp_path, 200, 1.0, 2.27, 128), code=1).stdout
+    assert "streaming" in text and "lie before" not in text, text
+    a = vllm(f"{tmp_path}/a.json", requests)
+    shorter = (2.27 * 200 + 1.15 * 100) / 300
+    both = pages(tmp_path, 300, 1.0, shorter, (200 * 128 + 100 * 16) / 300)
+    text = lynxbench("compare", "--instruments", a, *both, code=3).stdout
+    assert "lie before" not in text and "see who else asks this server" in text, text
+    lost = vllm(f"{tmp_path}/l.json", requests, failed=[0.0] * 50)
+    both = pages(tmp_path, 250, 1.0, 2.27, 128)
+    result = json.loads(lynxbench("compare", "--instruments", lost, *both, "--json", code=None).stdout)
+    count = figure(result, "requests that went well")
+    assert count["status"] == "explained" and "failed here" in count["factors"][0]["by"], count
+
+
+def test_pages_of_two_servers_are_refused(tmp_path):
+    a = vllm(f"{tmp_path}/a.json", closed_loop(n=20))
+    before, _ = pages(tmp_path, 20, 1.0, 2.27, 128)
+    os.rename(before, f"{tmp_path}/vllm.prom")
+    _, after = pages(tmp_path, 20, 1.0, 2.27, 128, VLLM_PAGE.replace("vllm:", "sglang:"))
+    refused = lynxbench("compare", "--instruments", a, f"{tmp_path}/vllm.prom", after, code=2)
+    assert "two pages of one server" in refused.stderr, refused.stderr
+
+
 def test_pages_of_tensorrt_llm(tmp_path):
     form = VLLM_PAGE.replace("vllm:", "trtllm_")
     a = vllm(f"{tmp_path}/a.json", closed_loop())
@@ -311,7 +439,7 @@ def test_wrong_input_is_named(tmp_path):
     bundle = os.path.join(RECORDED, "bundles", "small.lynx")
     for files, words in (
         ((a,), "found 1 side in 1 file"),
-        ((a, b, b), "found 2 sides in 3 files"),
+        ((a, b, b), "files behind two sides"),
         ((a, after, before), "went back"),
         ((a, before), "two of them, before and after"),
         ((a, before, bundle), "two of them, before and after"),

@@ -57,6 +57,8 @@ static void take_input(const json_t *root, struct imported *m) {
   const json_t *input = json_object_get(root, "input_config"), *loadgen = json_object_get(input, "loadgen"),
                *endpoint = json_object_get(input, "endpoint"), *phases = json_object_get(input, "phases");
   const json_t *first = json_array_get(json_object_get(json_object_get(input, "models"), "items"), 0);
+  const json_t *streaming = json_object_get(endpoint, "streaming");
+  if (json_is_boolean(streaming)) m->streamed = json_is_true(streaming) ? 1 : -1;
   m->model = import_words(m, json_get_text(first, "name", ""));
   if (m->model[0] == 0) m->model = import_words(m, json_string_value(json_array_get(json_object_get(endpoint, "model_names"), 0)));
   if (m->model[0] == 0) m->model = import_words(m, json_string_value(json_array_get(json_object_get(input, "model"), 0)));
@@ -120,6 +122,7 @@ static enum lynx_status read_summary(const struct import_file *file, struct impo
   check_asked(root, m);
   import_figure_add(m, "requests that went well", "aiperf.count.1", "1", average(root, "request_count"));
   import_figure_add(m, "requests that failed", "aiperf.count.1", "1", average(root, "error_request_count"));
+  import_figure_add(m, "input tokens", "aiperf.count.1", "1", average(root, "total_isl"));
   import_figure_add(m, "output tokens", "aiperf.count.1", "1", average(root, "total_osl"));
   import_figure_add(m, "requests per second", "aiperf.throughput.1", "1/s", average(root, "request_throughput"));
   import_figure_add(m, "output tokens per second", "aiperf.throughput.1", "1/s", average(root, "output_token_throughput"));

@@ -61,6 +61,13 @@ static enum lynx_status take_benchmark(const json_t *one, struct imported *m, st
   m->seconds = fmax(0, json_get_double(one, "duration", 0));
   bool sampled = json_is_integer(json_object_get(config, "sample_size"));
   if (sampled) import_lacks(m, "it holds a sample of its requests (sample_size)");
+  const json_t *totals = json_object_get(metrics, "request_totals");
+  if (!sampled) { /* else its rows are not all */
+    import_figure_add(m, "requests that went well", "guidellm.count.1", "1", json_get_double(totals, "successful", NAN));
+    import_figure_add(m, "requests that failed", "guidellm.count.1", "1", json_get_double(totals, "errored", NAN));
+    import_figure_add(m, "input tokens", "guidellm.count.1", "1", json_get_double(well(metrics, "prompt_token_count"), "total_sum", NAN));
+    import_figure_add(m, "output tokens", "guidellm.count.1", "1", json_get_double(well(metrics, "output_token_count"), "total_sum", NAN));
+  }
   import_figure_add(m, "requests per second", "guidellm.throughput.1", "1/s",
                     json_get_double(well(metrics, "requests_per_second"), "mean", NAN));
   import_figure_add(m, "output tokens per second", "guidellm.throughput.1", "1/s",

@@ -323,7 +323,7 @@ static const char *behind_label(const char *line, const char *end, const struct 
   if (colon) {
     p += strspn(p, ". *`");
     if (p >= end || (*p != ':' && *p != '|')) return NULL; /* '|': a table of somebody's Markdown */
-  } else if (p < end && isalnum((unsigned char)*p)) return NULL;
+  } else if (n > 0 && p < end && isalnum((unsigned char)*p)) return NULL;
   if (row->key == NULL) return p;
   const char *key = memmem(p, (size_t)(end - p), row->key, strlen(row->key));
   return key != NULL ? key + strlen(row->key) : NULL;
@@ -501,6 +501,7 @@ static enum lynx_status read_text(const struct import_file *files, size_t n, str
     return lynx_fail(error, LYNX_INPUT, "--part: found %zu; accepted: 1 to %zu, one run each", ret->part, n_runs);
   ret->n_parts = n_runs;
   bool sglang = tool->rows == serving && memmem(run.ptr, run.length, "Backend:", 8) != NULL;
+  ret->poisson = tool->rows == serving; /* what both send by, where they are not told otherwise */
   ret->tool = sglang ? "SGLang's bench_serving" : tool->name;
   if (n_runs > 1) import_lacks(ret, arena_printf(&ret->arena, "the text holds %zu runs, and this is one of them (--part)", n_runs));
   const char *end = run.ptr + run.length;
