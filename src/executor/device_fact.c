@@ -53,8 +53,9 @@ static bool as_generation(double rate, char *text, size_t size) {
 
 /* False: it is not understood. */
 static bool in_our_form(enum device_form form, const char *value, char *text, size_t size) {
-  const char *digits = value + strcspn(value, "0123456789");
-  double number = strtod(digits, NULL); /* no locale is ever set */
+  const char *digits = value + strcspn(value, "0123456789-");
+  if (digits[0] == '-') digits += strlen(digits); /* none of these is below 0 */
+  double number = strtod(digits, NULL);           /* no locale is ever set */
   if (form == DEVICE_SWITCH) return as_switch(value, text, size);
   if (form == DEVICE_COMPUTE_MODE) return as_compute_mode(value, text, size);
   if (form == DEVICE_GENERATION) return as_generation(number, text, size);

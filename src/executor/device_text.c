@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "base/shown.h"
 #include "executor/device_fact.h"
 #include "executor/nvidia_smi.h"
@@ -34,6 +35,7 @@ struct device_reading {
   struct fact_list *list;
   struct device_lines lines;
   int n_devices;
+  int index; /* of the newest, as the tool numbers it */
 };
 
 /* Tabs and hard blanks are blanks. */
@@ -118,11 +120,19 @@ static void put_host(struct device_reading *r, const char *key, const char *valu
   put_as(r, LAYER_SYSTEM, FACT_IDENTITY, key, DEVICE_TEXT, value);
 }
 
+/* Another one begins. number: as the tool writes it; NULL: it numbers none. */
+static void begin_device(struct device_reading *r, const char *number) {
+  int64_t index = -1;
+  r->n_devices++;
+  if (number != NULL) (void)number_int64(number, strlen(number), &index);
+  r->index = index >= 0 && index < DEVICES_MAX ? (int)index : r->n_devices - 1;
+}
+
 /* Of the newest device. */
 static void put(struct device_reading *r, enum fact_kind kind, const char *name, enum device_form form, const char *value) {
   char key[80];
   if (r->n_devices < 1 || r->n_devices > DEVICES_MAX) return;
-  (void)snprintf(key, sizeof key, "%s.%d.%s", r->tool->family, r->n_devices - 1, name);
+  (void)snprintf(key, sizeof key, "%s.%d.%s", r->tool->family, r->index, name);
   put_as(r, LAYER_ACCELERATOR, kind, key, form, value);
 }
 
@@ -147,7 +157,7 @@ static bool word_behind(const char *line, const char *label, char ret[80]) {
 static void take_first_row(struct device_reading *r, char *cells[3]) {
   char *words[WORDS_MAX], name[LINE_BYTES] = "";
   size_t n = words_of(cells[0], words);
-  r->n_devices++;
+  begin_device(r, words[0]);
   for (size_t i = 1; i + 1 < n || (i < n && n == 2); i++) {
     (void)strncat(name, name[0] != 0 ? " " : "", sizeof name - strlen(name) - 1);
     (void)strncat(name, words[i], sizeof name - strlen(name) - 1);
@@ -183,12 +193,25 @@ static void take_box_headline(struct device_reading *r, const char *line) {
   if (!nvidia && word_behind(line, "HL-SMI Version", word)) put_host(r, "imported.hl-smi", word);
 }
 
+/* "|  0    1   0   0  |      37MiB / 40320MiB            | 60      0 |  4   0    4    0    4 |": a slice is what serves. */
+static void take_instance(struct device_reading *r, char *cells[4]) {
+  char *words[WORDS_MAX], key[80];
+  const char *total = strrchr(cells[1], '/');
+  if (words_of(cells[0], words) != 4 || total == NULL) return;
+  for (size_t i = 0; i < 4; i++)
+    if (!is_number(words[i]) || strlen(words[i]) > 3) return;
+  (void)snprintf(key, sizeof key, "%s.%s.mig.%s.%s.memory", r->tool->family, words[0], words[1], words[2]);
+  put_as(r, LAYER_ACCELERATOR, FACT_IDENTITY, key, DEVICE_MEBIBYTES, total + 1 + strspn(total + 1, " "));
+}
+
 static void read_box(struct device_reading *r) {
   char line[LINE_BYTES], copy[LINE_BYTES], *cells[CELLS_MAX], *words[WORDS_MAX];
   while (next_line(&r->lines, line)) {
     if (strstr(line, "Processes") != NULL || (strstr(line, r->tool->mark) != NULL && r->n_devices > 0)) return;
     if (r->n_devices == 0) take_box_headline(r, line);
-    if (cells_of(line, cells) != 3) continue;
+    size_t n_cells = cells_of(line, cells);
+    if (n_cells == 4) take_instance(r, cells);
+    if (n_cells != 3) continue;
     (void)snprintf(copy, sizeof copy, "%s", cells[0]);
     size_t n = words_of(copy, words);
     if (n > 1 && is_number(words[0]) && strchr(cells[1], ':') != NULL) take_first_row(r, cells);
@@ -210,7 +233,7 @@ static void take_amd_headline(struct device_reading *r, const char *line) {
 static void take_amd_first(struct device_reading *r, char *cells[2]) {
   size_t bus = strcspn(cells[0], " ");
   char *limit = strrchr(cells[1], '/');
-  r->n_devices++;
+  begin_device(r, NULL);
   put_name(r, trimmed(cells[0] + bus));
   cells[0][bus] = 0;
   put(r, FACT_CONTEXT, "bus", DEVICE_TEXT, cells[0]);
@@ -269,7 +292,7 @@ static void read_npu(struct device_reading *r) {
       (void)snprintf(name, sizeof name, "%s", first ? words[1] : "");
       (void)snprintf(health, sizeof health, "%s", first ? cells[1] : "");
     } else if (name[0] != 0) {
-      r->n_devices++;
+      begin_device(r, NULL);
       put_name(r, name);
       put(r, FACT_STATE, "health", DEVICE_TEXT, health);
       put(r, FACT_CONTEXT, "bus", DEVICE_TEXT, cells[1]);
@@ -310,6 +333,12 @@ static const char *cell_under(const struct columns *c, const char *heading, cons
   size_t column = 0, k = 0, used = 0;
   while (column < c->n && strcasecmp(c->name[column], heading) != 0) column++;
   if (column == c->n) return NULL;
+  if (c->at[0] > 0) { /* ROCm 1: the rows stand elsewhere than the headings, and no cell holds two blanks */
+    struct columns row;
+    take_heading(line, &row);
+    (void)snprintf(ret, 80, "%s", column < row.n ? row.name[column] : "");
+    return ret;
+  }
   size_t to = column + 1 < c->n ? c->at[column + 1] : SIZE_MAX;
   for (const char *p = line; *p != 0 && used < 78; p++) {
     if (k >= c->at[column] && k < to) ret[used++] = *p;
@@ -337,11 +366,30 @@ static void take_rocm_row(struct device_reading *r, const struct columns *c, con
     if (value != NULL && value[0] != 0)
       put(r, strcmp(wanted[i].name, "bus") == 0 ? FACT_CONTEXT : FACT_IDENTITY, wanted[i].name, wanted[i].form, value);
   }
+  /* "0x74a1,   28851", or "[0x74a1 : 0x00]" */
   const char *ids = cell_under(c, "IDs", line, text);
+  if (ids == NULL) ids = cell_under(c, "[Model : Revision]", line, text);
+  if (ids != NULL && ids[0] == '[') ids++;
   if (ids != NULL && strncmp(ids, "0x", 2) == 0) {
-    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(ids, ", "), ids);
+    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(ids, ", :"), ids);
     put(r, FACT_IDENTITY, "device-id", DEVICE_TEXT, id);
   }
+  /* "NPS1, SPX, 0" */
+  const char *parts = cell_under(c, "Partitions", line, text), *comma = parts != NULL ? strchr(parts, ',') : NULL;
+  if (comma == NULL || strncmp(parts, "N/A", 3) == 0) return;
+  (void)snprintf(id, sizeof id, "%.*s", (int)(comma - parts), parts);
+  put(r, FACT_IDENTITY, "memory-partition", DEVICE_TEXT, id);
+  comma += 1 + strspn(comma + 1, " ");
+  (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(comma, ", "), comma);
+  put(r, FACT_IDENTITY, "compute-partition", DEVICE_TEXT, id);
+}
+
+/* In ROCm 6.0 a second line of each device has its name, cut off at 20 letters. */
+static void take_rocm_name(struct device_reading *r, const struct columns *c, const char *line) {
+  enum { NAME_CUT = 20 };
+  char text[80];
+  const char *name = cell_under(c, "[Model : Revision]", line, text);
+  if (name != NULL && name[0] != 0 && strlen(name) < NAME_CUT) put_name(r, name);
 }
 
 /* "GPU[0]   : Card series:   Navi 21 [...]" */
@@ -366,15 +414,13 @@ static void take_rocm_label(struct device_reading *r, const char *line) {
   if (*end == ':') end++;
   end += strspn(end, " ");
   if ((int)index + 1 > r->n_devices) r->n_devices = (int)index + 1;
-  int newest = r->n_devices;
-  r->n_devices = (int)index + 1;
+  r->index = (int)index;
   for (size_t i = 0; i < LYNX_COUNT(wanted); i++) {
     size_t n = strlen(wanted[i].label);
     if (strncasecmp(end, wanted[i].label, n) != 0 || end[n] != ':') continue;
     (void)snprintf(value, sizeof value, "%.150s%s", end + n + 1 + strspn(end + n + 1, " "), wanted[i].unit);
     put(r, FACT_IDENTITY, wanted[i].name, wanted[i].form, value);
   }
-  r->n_devices = newest;
 }
 
 static void read_rocm(struct device_reading *r) {
@@ -389,12 +435,11 @@ static void read_rocm(struct device_reading *r) {
       put_host(r, "driver.amdgpu", word);
     else if (blanks <= 1 && (strncmp(line + blanks, "GPU ", 4) == 0 || strncmp(line + blanks, "Device ", 7) == 0))
       take_heading(line, &columns);
-    else if (columns.n > 2 && isdigit((unsigned char)line[blanks]) && blanks <= 1) {
-      int newest = r->n_devices;
-      r->n_devices = ++rows; /* each table begins with the first device again */
+    else if (columns.n > 2 && isdigit((unsigned char)line[blanks]) && blanks <= 2) {
+      if (++rows > r->n_devices) r->n_devices = rows;
+      r->index = rows - 1; /* each table begins with the first device again */
       take_rocm_row(r, &columns, line);
-      if (newest > rows) r->n_devices = newest;
-    }
+    } else if (rows > 0 && blanks > 2 && line[blanks] != 0) take_rocm_name(r, &columns, line);
   }
 }
 
@@ -449,7 +494,7 @@ static void read_nvidia_outline(struct device_reading *r) {
   if (!next_line(&r->lines, line)) return; /* the heading */
   while (next_line(&r->lines, line) && strstr(line, r->tool->mark) == NULL) {
     if (strncmp(line, "GPU ", 4) == 0 && strchr(line, ':') != NULL && strstr(line, " : ") == NULL) {
-      r->n_devices++;
+      begin_device(r, NULL);
       o.depth = 0;
     } else if (take_outline(&o, line, " : ", path, &value) && r->n_devices <= DEVICES_MAX) {
       without_remark(value);
@@ -500,7 +545,7 @@ static void read_amd_outline(struct device_reading *r) {
   do {           /* the first line is the first device */
     if (!next_line(&r->lines, line)) return;
     if (strncmp(line, "GPU: ", 5) == 0 && is_number(line + 5)) {
-      r->n_devices++;
+      begin_device(r, line + 5);
       o.depth = 0;
       below = 1;
     } else if (line[0] != ' ' && line[0] != 0) below = 0; /* of a processor, or no line of the tool's */
@@ -529,7 +574,7 @@ static void read_gaudi_outline(struct device_reading *r) {
   if (!next_line(&r->lines, line)) return; /* the heading */
   while (next_line(&r->lines, line) && strstr(line, r->tool->mark) == NULL) {
     if (line[0] == '[' && strstr(line, "] AIP (") != NULL) {
-      r->n_devices++;
+      begin_device(r, NULL);
       o.depth = 0;
     } else if (take_outline(&o, line, " : ", path, &value)) {
       take_field(r, fields, LYNX_COUNT(fields), path, value);
@@ -604,7 +649,11 @@ enum lynx_status device_text_import(const char *text, size_t length, struct fact
     char key[40], count[16];
     if (strcmp(name, tools[i].name) == 0 || !find_report(text, length, &tools[i], &r.lines)) continue;
     name = tools[i].name;
+    r.index = -1;
     tools[i].read(&r);
+    struct device_lines again = r.lines;
+    if (find_report(again.at, (size_t)(again.end > again.at ? again.end - again.at : 0), &tools[i], &again))
+      put_as(&r, LAYER_ACCELERATOR, FACT_CONTEXT, "imported.reports", DEVICE_TEXT, "several of one tool, of which the first is read");
     if (r.n_devices > DEVICES_MAX) return lynx_fail(error, LYNX_LIMIT, "%s: %d devices; accepted: %d", name, r.n_devices, DEVICES_MAX);
     (void)snprintf(key, sizeof key, "%s.count", tools[i].family);
     (void)snprintf(count, sizeof count, "%d", r.n_devices);

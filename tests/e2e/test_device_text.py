@@ -37,7 +37,17 @@ def rule(widths, sign="-"):
     return "+" + "+".join(sign * w for w in widths) + "+\n"
 
 
-def nvidia_table(gpus, widths, driver="550.90.07", cuda="12.4", new_words=False):
+MIG = """| MIG devices:                                                                            |
++------------------+----------------------------------+-----------+-----------------------+
+| GPU  GI  CI  MIG |                     Memory-Usage |        Vol|        Shared         |
+|==================+==================================+===========+=======================|
+|  0    1   0   0  |              37MiB / {:5}MiB    | 60      0 |  4   0    4    0    4 |
+|                  |                 0MiB / 65535MiB  |           |                       |
++------------------+----------------------------------+-----------+-----------------------+
+"""
+
+
+def nvidia_table(gpus, widths, driver="550.90.07", cuda="12.4", new_words=False, more=""):
     labels = ("KMD Version", "CUDA UMD Version") if new_words else ("Driver Version", "CUDA Version")
     head = f" NVIDIA-SMI {driver}    {labels[0]}: {driver}    {labels[1]}: {cuda}"
     text = rule([sum(widths) + 2]) + f"|{head.ljust(sum(widths) + 2)}|\n" + rule(widths)
@@ -52,7 +62,7 @@ def nvidia_table(gpus, widths, driver="550.90.07", cuda="12.4", new_words=False)
             ("", "", f"   {g['mig']} "),
         )
         text += rule(widths)
-    text += "\n+-----+\n| Processes: |\n|  GPU   GI   CI        PID   Type   Process name   GPU Memory |\n"
+    text += more + "\n+-----+\n| Processes: |\n|  GPU   GI   CI        PID   Type   Process name   GPU Memory |\n"
     return text + "| No running processes found |\n"
 
 
@@ -70,6 +80,20 @@ def test_nvidia_smis_table(d, widths, new):
     assert "gpu.0.mig" not in found and found["gpu.1.mig"] == "0"
     assert found["driver.nvidia"] == "550.90.07" and found["driver.cuda"] == "12.4" and found["gpu.count"] == "2"
     assert found["gpu.0.compute-mode"] == "0" and found["gpu.0.persistence-mode"] == "1"
+
+
+def test_slices_and_numbers_of_gpus(d):
+    """What serves is a slice of a GPU; a GPU keeps its number where others are not shown."""
+    gpus = [{"name": f"NVIDIA H100 {i}", "limit": 700, "memory": 81559, "ecc": "0", "mig": "Enabled"} for i in range(3)]
+    a = write(f"{d}/a.txt", nvidia_table(gpus, (41, 24, 22), more=MIG.format(40320)))
+    b = write(f"{d}/b.txt", nvidia_table(gpus, (41, 24, 22), more=MIG.format(20096)))
+    assert facts(a)["gpu.0.mig.1.0.memory"] == f"{40320 * MIB} bytes"
+    r = lynx("diff", a, b, "--json")
+    assert [x["key"] for x in json.loads(r.stdout)] == ["gpu.0.mig.1.0.memory"], r.stdout
+    whole = nvidia_table(gpus, (41, 24, 22)).split("\n")
+    first = [i for i, line in enumerate(whole) if "H100 1" in line][0]
+    found = facts(write(f"{d}/c.txt", "\n".join(whole[:first] + whole[first + 4 :])))
+    assert found["gpu.2.name"] == "NVIDIA H100 2" and "gpu.1.name" not in found and found["gpu.count"] == "2"
 
 
 NVIDIA_Q = """==============NVSMI LOG==============
@@ -269,6 +293,36 @@ def test_rocm_smi(d):
     assert found["amd-gpu.0.vbios"] == "113-D4120100-100" and found["driver.amdgpu"] == "6.7.0"
     assert (found["amd-gpu.0.power-limit"], found["amd-gpu.1.power-limit"]) == ("293000 mW", "250000 mW")
     assert found["amd-gpu.0.name"] == "Navi 21 [Radeon RX 6900 XT]" and "amd-gpu.1.name" not in found
+
+
+ROCM_6 = """==================================== ROCm System Management Interface ====================================
+============================================== Concise Info ==============================================
+Device  [Model : Revision]    Temp        Power     Partitions      SCLK    MCLK    Fan  Perf  PwrCap
+        Name (20 chars)       (Junction)  (Socket)  (Mem, Compute)
+==========================================================================================================
+0       [0x74a1 : 0x00]       35.0°C      133.0W    NPS1, SPX       131Mhz  900Mhz  0%   auto  750.0W
+        AMD Instinct MI300X
+1       [0x740c : 0x01]       37.0°C      131.0W    NPS4, CPX       132Mhz  900Mhz  0%   auto  560.0W
+        Aqua Vanjaram [Insti
+================================================ End of ROCm SMI Log =====================================
+"""
+ROCM_1 = """====================    ROCm System Management Interface    ====================
+================================================================================
+ GPU  Temp    AvgPwr   SCLK     MCLK     Fan      Perf    SCLK OD    MCLK OD
+  0   37c     29.225W  300Mhz   300Mhz   42.75%   manual  0%         0%
+================================================================================
+"""
+
+
+def test_the_tables_of_rocm_smi_over_time(d):
+    found = facts(write(f"{d}/6.txt", ROCM_6))
+    names = ("device-id", "memory-partition", "compute-partition", "name")
+    assert [found.get(f"amd-gpu.0.{n}") for n in names] == ["0x74a1", "NPS1", "SPX", "AMD Instinct MI300X"]
+    assert [found.get(f"amd-gpu.1.{n}") for n in names] == ["0x740c", "NPS4", "CPX", None], "cut off at 20"
+    found = facts(write(f"{d}/1.txt", ROCM_1))
+    assert found["amd-gpu.0.performance-level"] == "manual" and found["amd-gpu.count"] == "1"
+    found = facts(write(f"{d}/two.txt", ROCM_6 + ROCM_6.replace("750.0W", "650.0W")))
+    assert found["amd-gpu.0.power-limit"] == "750000 mW" and "of which the first is read" in found["imported.reports"]
 
 
 def npu_table(widths, hbm, head=True):
