@@ -238,7 +238,7 @@ void attribution_find(struct attributed_trace *t, const struct collectives *coll
 void attribution_finish(struct attribution *a) {
   a->ranks = are_ranks(a);
   if (a->ranks) {
-    struct rank_calls calls[TRACES_MAX];
+    struct rank_calls calls[TRACES_MAX] = {{.n = 0}};
     for (size_t i = 0; i < a->n_traces; i++) collectives_list(&a->traces[i].timeline, (int64_t)i, &calls[i]);
     collectives_match(calls, a->n_traces, NULL, NULL, &a->collectives);
     for (size_t i = 0; i < a->n_traces; i++) free(calls[i].at);

@@ -1,4 +1,6 @@
 /* Every rule on one account. */
+#include <string.h>
+
 #include "attribute/rule.h"
 
 size_t rules_run(const struct evidence *evidence, struct finding *findings, size_t room) {
@@ -13,4 +15,10 @@ size_t rules_run(const struct evidence *evidence, struct finding *findings, size
     findings[k] = finding;
   }
   return n;
+}
+
+const struct rule *rule_named(const char *name) {
+  for (size_t i = 0; rules_all[i] != NULL; i++)
+    if (strcmp(rules_all[i]->name, name) == 0) return rules_all[i];
+  return NULL;
 }

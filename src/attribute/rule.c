@@ -15,9 +15,3 @@ void state_named(const struct evidence *evidence, enum account_state first, enum
   const struct span_name *name = &evidence->timeline->names[most->name];
   (void)text_sanitise(ret->named, sizeof ret->named, name->text, name->length);
 }
-
-const struct rule *rule_named(const char *name) {
-  for (size_t i = 0; rules_all[i] != NULL; i++)
-    if (strcmp(rules_all[i]->name, name) == 0) return rules_all[i];
-  return NULL;
-}

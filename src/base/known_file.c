@@ -1,6 +1,10 @@
 #include "base/known_file.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 
@@ -32,9 +36,18 @@ static const struct known_file {
     {{":::MLLOG"}, 0, "a log of MLPerf LoadGen: `lynxbench import` reads it, with the other file of that run", "import"},
     {{"Collecting environment information"}, 4096, "what collect_env of PyTorch or vLLM printed: `lynxbench diff` reads it", "diff"},
     {{"PyTorch version:", "OS:"}, 0, "what collect_env of PyTorch or vLLM printed: `lynxbench diff` reads it", "diff"},
+    {{"\"aiperf_version\""}, 0, "a result of AIPerf: `lynxbench import` reads it", "import"},
+    {{"\"input_config\"", "\"request_throughput\""}, 0, "a result of AIPerf or GenAI-Perf: `lynxbench import` reads it", "import"},
+    {{"\"request_start_ns\""}, 0, "AIPerf's requests: `lynxbench import` reads them, with its summary", "import"},
+    {{"\"load_summary\"", "\"successes\""}, 0, "a result of inference-perf: `lynxbench import` reads it", "import"},
+    {{"\"avg_ts\"", "\"n_gen\""}, 0, "what llama-bench printed: `lynxbench import` reads it", "import"},
+    {{"threads and", "connections", "Requests/sec"}, 0, "what wrk printed: `lynxbench import` reads it", "import"},
+    {{"http_req_duration", "http_reqs"}, 0, "what k6 printed: `lynxbench import` reads it", "import"},
+    {{"Status code distribution:", "Requests/sec"}, 0, "what hey printed: `lynxbench import` reads it", "import"},
+    {{"accelerators_per_node"}, 0, "MLPerf's description of a system: `lynxbench diff` reads it", "diff"},
+    {{"CPU Affinity", "GPU0"}, 0, "what `nvidia-smi topo -m` printed: `lynxbench diff` reads it", "diff"},
     {{"\"benchmarks\"", "\"guidellm"}, 0, "a result of GuideLLM: `lynxbench import` reads it", "import"},
     {{"\"request_throughput\""}, 0, "a result of a benchmark of vLLM or SGLang: `lynxbench import` reads it", "import"},
-    {{"\"input_config\"", "\"request_latency\""}, 0, "a result of AIPerf or GenAI-Perf: `lynxbench import` reads it", "import"},
     {{"Serving Benchmark Result"}, 0, "what a benchmark of vLLM or SGLang printed: `lynxbench import` reads it", "import"},
     {{"| NVIDIA-SMI "}, 0, "what nvidia-smi printed: `lynxbench diff` reads it", "diff"},
     {{"==NVSMI LOG=="}, 0, "what nvidia-smi printed: `lynxbench diff` reads it", "diff"},
@@ -48,7 +61,9 @@ static const struct known_file {
      "a server's metrics page: `lynxbench compare --instruments RESULT BEFORE AFTER` reads it, before and after a run",
      "compare"},
     {{"lynxbench:", "executor:"}, 4096, "a contract of lynxbench: `lynxbench run` takes it", "run"},
-    {{"SQLite format 3", "lynx"}, 0, "a bundle of lynxbench: `lynxbench show` reads it", "show"},
+    /* SQLite keeps an application's number in its head. */
+    {{"SQLite format 3", "LYNX"}, 72, "a bundle of lynxbench: `lynxbench show` reads it", "show"},
+    {{"SQLite format 3", "LYNL"}, 72, "a ledger of lynxbench: `lynxbench log` and `lynxbench audit` read it", "log"},
     {{"SQLite format 3"}, 16, "a database of SQLite; an export of Nsight Systems is a trace: `lynxbench attribute` reads it", "attribute"},
     {{"\"lynx_capture\""}, 0, "a capture of lynxbench: `lynxbench diff` reads it", "diff"},
     {{"\"traceEvents\""}, 0, "a trace: `lynxbench attribute` reads it", "attribute"},
@@ -66,7 +81,18 @@ static const struct known_file {
     {{"\177ELF"}, 4, "a program", NULL},
 };
 
+/* A text with that word at the beginning of a line, whatever else it holds. */
+static bool is_contract(const char *head, size_t length) {
+  static const char word[] = "lynxbench:";
+  size_t n = sizeof word - 1;
+  if (memchr(head, 0, length) != NULL) return false;
+  for (const char *p = head; (p = memmem(p, length - (size_t)(p - head), word, n)) != NULL; p++)
+    if (p == head || p[-1] == '\n') return true;
+  return false;
+}
+
 const char *known_file_text(const char *head, size_t length, const char *command) {
+  if (strcmp(command, "run") == 0 && is_contract(head, length)) return NULL;
   for (size_t i = 0; i < LYNX_COUNT(files); i++) {
     const struct known_file *f = &files[i];
     size_t within = f->within > 0 && f->within < length ? f->within : length;
@@ -76,4 +102,18 @@ const char *known_file_text(const char *head, size_t length, const char *command
     if (all) return f->text;
   }
   return NULL;
+}
+
+const char *known_file_at(const char *path, const char *command) {
+  enum { HEAD_MAX = 1 << 16 };
+  struct stat info;
+  /* Who opens a pipe and goes away ends its writer. */
+  bool is_file = path != NULL && stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+  int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+  char *head = fd >= 0 ? xalloc(HEAD_MAX, 1) : NULL;
+  ssize_t n = fd >= 0 ? read(fd, head, HEAD_MAX) : 0;
+  const char *text = n > 0 ? known_file_text(head, (size_t)n, command) : NULL;
+  free(head);
+  if (fd >= 0) (void)close(fd);
+  return text;
 }

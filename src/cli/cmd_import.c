@@ -87,7 +87,9 @@ static const char *bundle_path(const struct arguments *arguments) {
   const char *slash = strrchr(arguments->positional[0], '/');
   (void)snprintf(out, sizeof out - 8, "%s", slash != NULL ? slash + 1 : arguments->positional[0]);
   char *dot = strrchr(out, '.');
+  bool again = dot != NULL && strcmp(dot, ".lynx") == 0; /* what is read stays */
   if (dot != NULL && dot != out) *dot = 0;
+  if (again) (void)strncat(out, "-imported", sizeof out - strlen(out) - 1);
   (void)strncat(out, ".lynx", sizeof out - strlen(out) - 1);
   return out;
 }

@@ -27,13 +27,12 @@ static void warn_of_facts(struct contract_file *file, const char *field, const s
 bool contract_file_read(const char *path, struct contract_file *ret) {
   struct buffer text;
   *ret = (struct contract_file){0};
-  if (!read_file(path, CONTRACT_FILE_MAX, &text)) return false;
-  const char *other = known_file_text(text.data, text.length, "run");
-  if (other != NULL && memmem(text.data, text.length, "lynxbench:", 10) == NULL) {
+  const char *other = known_file_at(path, "run");
+  if (other != NULL) {
     complain("lynxbench: %s: not a contract: it is %s\n", path, other);
-    buffer_release(&text);
     return false;
   }
+  if (!read_file(path, CONTRACT_FILE_MAX, &text)) return false;
   contract_file_take(text, ret);
   return true;
 }

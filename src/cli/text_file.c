@@ -3,11 +3,14 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/known_file.h"
 #include "cli/output.h"
 
 enum {
   GZIP_WINDOW = 15 + 16,
   PIECE = 65536,
+  HEAD_MAX = 65536,
+  BINARY_WITHIN = 100,
   BOMB_LEAST = 64 << 20,
   BOMB_TIMES = 100
 }; /* zlib's number for gzip with the greatest window */
@@ -64,7 +67,10 @@ bool text_file_read(const char *path, size_t limit, struct buffer *ret, char ret
   }
   if (why == NULL) why = check_text(ret);
   if (why == NULL) return true;
-  complain("lynxbench: %s: %s\n", path, why);
+  size_t head = ret->length < HEAD_MAX ? ret->length : HEAD_MAX, first = head < BINARY_WITHIN ? head : BINARY_WITHIN;
+  const char *other = memchr(ret->data, 0, first) != NULL ? known_file_text(ret->data, head, "") : NULL;
+  if (other != NULL) complain("lynxbench: %s: it is %s\n", path, other);
+  else complain("lynxbench: %s: %s\n", path, why);
   buffer_release(ret);
   return false;
 }

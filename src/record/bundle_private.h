@@ -157,8 +157,6 @@ struct bundle {
 void bundle_prepare_sqlite(void);
 /* What lies in the file gets no say in what is done with it. */
 void bundle_defend(sqlite3 *db);
-/* What a file is that is no bundle, by how it begins; NULL: not known. */
-const char *bundle_other_file(const char *path);
 enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error, const char *doing);
 enum lynx_status bundle_exec(struct bundle *bundle, const char *sql, struct lynx_error *error);
 /* salt || canonical rows. */

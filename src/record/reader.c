@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/known_file.h"
 #include "base/sidecar.h"
 #include "record/bundle_private.h"
 
@@ -42,8 +43,10 @@ static enum lynx_status check_format(struct bundle *bundle, struct lynx_error *e
   if (status == LYNX_OK) status = single_int(bundle, "PRAGMA user_version", &format, error);
   if (status != LYNX_OK) return status;
   lynx_error_at(error, bundle->path, 0, NULL);
-  if (application != BUNDLE_APPLICATION_ID)
-    return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (an SQLite file of something else)");
+  if (application != BUNDLE_APPLICATION_ID) {
+    const char *other = known_file_at(bundle->path, "show");
+    return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle: it is %s", other != NULL ? other : "an SQLite file of something else");
+  }
   if (format == 0) return lynx_fail(error, LYNX_INPUT, "the bundle holds no contract: the run ended while its file was made");
   if (format < BUNDLE_FORMAT_LEAST || format > BUNDLE_FORMAT)
     return lynx_fail(error, LYNX_UNSUPPORTED, "found bundle format %lld, which lynxbench %s reads; accepted: formats %d to %d",
@@ -185,7 +188,7 @@ enum lynx_status bundle_open(const char *path, struct bundle **ret, struct bundl
   bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode);
   if (!is_file || info.st_size < BUNDLE_HEAD) { /* a pipe, or a file that the kernel makes, would be waited for */
     lynx_error_at(error, path, 0, NULL);
-    const char *other = is_file ? bundle_other_file(path) : NULL;
+    const char *other = is_file ? known_file_at(path, "show") : NULL;
     if (!is_file) status = lynx_fail(error, LYNX_INPUT, "found what is no plain file; accepted: a bundle, as `lynxbench run` writes it");
     else if (other != NULL) status = lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle: it is %s", other);
     else status = lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle (%s)", info.st_size == 0 ? "it is empty" : "a few bytes");

@@ -1,11 +1,8 @@
 /* The SQL of the bundle's tables, and the bytes that are hashed. docs/bundle.md says the same in words. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/known_file.h"
@@ -88,17 +85,6 @@ void bundle_defend(sqlite3 *db) {
   (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 }
 
-const char *bundle_other_file(const char *path) {
-  enum { HEAD_MAX = 1 << 16 };
-  int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-  char *head = fd >= 0 ? xalloc(HEAD_MAX, 1) : NULL;
-  ssize_t n = fd >= 0 ? read(fd, head, HEAD_MAX) : 0;
-  const char *text = n > 0 ? known_file_text(head, (size_t)n, "show") : NULL;
-  free(head);
-  if (fd >= 0) (void)close(fd);
-  return text;
-}
-
 enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error, const char *doing) {
   int code = sqlite3_extended_errcode(bundle->db);
   int primary = code & 0xff;
@@ -107,7 +93,7 @@ enum lynx_status bundle_sql_fail(struct bundle *bundle, struct lynx_error *error
   lynx_error_at(error, bundle->path, 0, NULL);
   if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && sqlite3_system_errno(bundle->db) == ENOSPC))
     return lynx_fail(error, LYNX_IO, "%s: the disk is full; free some space. What was recorded before is intact", doing);
-  const char *other = primary == SQLITE_NOTADB ? bundle_other_file(bundle->path) : NULL;
+  const char *other = primary == SQLITE_NOTADB ? known_file_at(bundle->path, "show") : NULL;
   if (other != NULL) return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle: it is %s", other);
   if (primary == SQLITE_NOTADB)
     return lynx_fail(error, LYNX_INPUT, "not a lynxbench bundle; `lynxbench run CONTRACT --out NAME.lynx` makes one");

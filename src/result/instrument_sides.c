@@ -166,7 +166,8 @@ enum lynx_status instrument_of_bundle(struct bundle *bundle, const struct result
   struct taking taken = {.m = m, .terms = &terms};
   for (size_t i = 0; i < result->n_precisions && p == NULL; i++)
     if (result->precisions[i].n_complete > 0) p = &result->precisions[i];
-  for (size_t i = 0; p != NULL && i < p->n_sessions && status == LYNX_OK; i++) {
+  if (p == NULL) return lynx_fail(error, LYNX_INPUT, "%s: no session of it is complete", path);
+  for (size_t i = 0; i < p->n_sessions && status == LYNX_OK; i++) {
     if (!p->sessions[i].complete) continue;
     taken.from_ns = p->sessions[i].steady.from_ns;
     m->seconds += (double)(p->sessions[i].steady.to_ns - p->sessions[i].steady.from_ns) / 1e9;

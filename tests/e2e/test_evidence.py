@@ -3,10 +3,11 @@ files that are something else. Each is made here, so that what is right is known
 
 import gzip
 import json
+import os
 
 import pytest
 
-from lynx import lynx, main
+from lynx import SOURCE, lynx, main
 
 
 def span(name, at, length, process=1, thread=1, **more):
@@ -164,6 +165,24 @@ def test_any_command_says_what_a_file_is(tmp_path, command, text, word):
     assert r.stderr.count("\n") <= 4, r.stderr
     if command == ("compare",):
         assert "compare --instruments A B" in r.stderr, r.stderr
+
+
+def test_ledgers_bundles_and_contracts_are_told_apart(tmp_path):
+    bundle = os.path.join(SOURCE, "tests", "recorded", "bundles", "small.lynx")
+    ledger = tmp_path / "l.ledger"
+    key = tmp_path / "ml.key"
+    assert lynx("key", "ml", "--out", tmp_path).returncode == 0
+    r = lynx("log", "create", ledger, "--key", key)
+    assert r.returncode == 0, r.stderr
+    for command in ("run", "lint"):
+        assert "a bundle of lynxbench: `lynxbench show` reads it" in lynx(command, bundle).stderr
+        assert "a ledger of lynxbench" in lynx(command, ledger).stderr
+    assert "a ledger of lynxbench" in lynx("show", ledger).stderr
+    assert "a bundle of lynxbench" in lynx("import", bundle).stderr
+    notes = "# Serving Benchmark Result of ours; \"traceEvents\" too\n"
+    contract = tmp_path / "c.yaml"
+    contract.write_text(notes + "lynxbench: 1\nname: x\nregime: {load: closed, concurrency: 1}\n")
+    assert "not a contract" not in lynx("lint", contract).stderr
 
 
 def test_a_step_that_is_unlike_the_others_is_named(tmp_path):
