@@ -480,7 +480,7 @@ static void look_at_steps(const struct timeline *t, struct account_steps *ret) {
     if (first == NULL) first = span;
     if (span->track != first->track) continue;
     ns[n++] = span->duration_ns;
-    if (span->duration_ns > ret->longest_ns) *ret = (struct account_steps){0, span->duration_ns, (int64_t)n};
+    if (span->duration_ns > ret->longest_ns) *ret = (struct account_steps){0, span->duration_ns, (int64_t)n, span->name};
   }
   qsort(ns, n, sizeof *ns, by_time);
   ret->median_ns = n >= STEPS_LEAST ? ns[n / 2] : 0;

@@ -73,6 +73,7 @@ struct account {
   int64_t n_steps, from_ns, to_ns; /* of the window; between steps may be time that does not count */
   struct account_steps {
     int64_t median_ns, longest_ns, longest; /* which one it is, from 1 */
+    uint32_t longest_name;                  /* of the timeline */
   } steps;                                  /* of the first thread that marks them; 0: fewer than three */
   int64_t wall_ns, states[STATE_COUNT];
   int64_t overlap[OVERLAP_COUNT][OVERLAP_COUNT]; /* [i][i]: open at all */

@@ -46,9 +46,10 @@ static struct name_totals total_names(const struct attributed_trace *trace,
                                       bool (*wanted)(const struct attributed_trace *trace, const struct span *span)) {
   const struct timeline *t = &trace->timeline;
   struct name_totals ret = {.at = xalloc(t->n_names + 1, sizeof *ret.at)};
+  int64_t from_ns = trace->account.window == WINDOW_STEPS ? trace->account.from_ns : INT64_MIN; /* not the first steps, that make ready */
   for (size_t i = 0; i < t->n_spans; i++) {
     const struct span *s = &t->spans[i];
-    if (!wanted(trace, s)) continue;
+    if (!wanted(trace, s) || s->start_ns < from_ns) continue;
     struct name_total *n = &ret.at[s->name];
     if (n->n == 0 || s->duration_ns < n->least_ns) n->least_ns = s->duration_ns;
     if (s->duration_ns > n->greatest_ns) n->greatest_ns = s->duration_ns;

@@ -43,7 +43,7 @@ static void push(struct stack *stack, int64_t end_ns, uint32_t node) {
   stack->open[stack->n++].node = node;
 }
 
-void call_tree_build(const struct timeline *t, struct call_tree *ret) {
+void call_tree_build(const struct timeline *t, int64_t from_ns, struct call_tree *ret) {
   struct building b = {.tree = ret, .n_slots = 64};
   struct stack *stacks = xalloc(t->n_tracks + 1, sizeof *stacks);
   uint32_t *node_of_link = xalloc(t->n_links + 1, sizeof *node_of_link);
@@ -56,6 +56,7 @@ void call_tree_build(const struct timeline *t, struct call_tree *ret) {
     if (kind_on_device((enum trace_kind)s->kind)) {
       if (s->flags & SPAN_ORPHAN) continue;
       uint32_t node = child_of(&b, s->link != 0 ? node_of_link[s->link - 1] : 0, s->name);
+      if (s->start_ns < from_ns) continue;
       ret->nodes[node].device_ns = sum_ns(ret->nodes[node].device_ns, s->duration_ns);
       ret->nodes[node].n++;
       continue;
@@ -71,8 +72,10 @@ void call_tree_build(const struct timeline *t, struct call_tree *ret) {
     }
     if (s->kind == TRACE_OVERHEAD) continue;
     uint32_t node = child_of(&b, here, s->name);
-    ret->nodes[node].host_ns = sum_ns(ret->nodes[node].host_ns, s->duration_ns);
-    ret->nodes[node].n++;
+    if (s->start_ns >= from_ns) {
+      ret->nodes[node].host_ns = sum_ns(ret->nodes[node].host_ns, s->duration_ns);
+      ret->nodes[node].n++;
+    }
     push(stack, s->start_ns + s->duration_ns, node);
   }
   for (size_t i = 0; i < t->n_tracks; i++) free(stacks[i].open);

@@ -16,7 +16,8 @@ struct call_tree {
   size_t n_nodes, room;
 };
 
-void call_tree_build(const struct timeline *timeline, struct call_tree *ret);
+/* from_ns: what began before it is on the way, and counts nothing itself; INT64_MIN: all counts. */
+void call_tree_build(const struct timeline *timeline, int64_t from_ns, struct call_tree *ret);
 void call_tree_release(struct call_tree *tree);
 
 /* "function;function;operator;kernel TIME" for each path with device time, in nanoseconds: what flame graph tools read. */

@@ -64,13 +64,18 @@ static double sameness(const struct work_table *t) {
 }
 
 /* Operators, since kernels are named otherwise on another device; where no operator is traced, the kernels. */
+/* Where steps are the unit, what began before those that count is no part of them: the first, in which things are made ready. */
+static int64_t counts_from(const struct attributed_trace *t) {
+  return t->account.window == WINDOW_STEPS ? t->account.from_ns : INT64_MIN;
+}
+
 static void add_names(struct work_table *operators, struct work_table *kernels, const struct attributed_trace *t, int arm, double weight) {
   const struct timeline *line = &t->timeline;
   for (size_t i = 0; i < line->n_spans; i++) {
     const struct span *s = &line->spans[i];
     const struct span_name *name = &line->names[s->name];
     bool device = kind_on_device((enum trace_kind)s->kind);
-    if ((s->kind != TRACE_OPERATOR && !device) || name->work == WORK_STEP) continue;
+    if ((s->kind != TRACE_OPERATOR && !device) || name->work == WORK_STEP || s->start_ns < counts_from(t)) continue;
     if (device && (line->tracks[s->track].process != t->account.device || (s->flags & SPAN_ORPHAN))) continue;
     work_add(device ? kernels : operators, hash_of(s->kind, name->text, name->length), name->text, arm, weight,
              weight * (double)s->duration_ns);
@@ -79,7 +84,7 @@ static void add_names(struct work_table *operators, struct work_table *kernels, 
 
 static void add_paths(struct work_table *paths, const struct attributed_trace *t, int arm, double weight) {
   struct call_tree tree;
-  call_tree_build(&t->timeline, &tree);
+  call_tree_build(&t->timeline, counts_from(t), &tree);
   uint64_t *hash = xalloc(tree.n_nodes + 1, sizeof *hash);
   for (size_t i = 1; i < tree.n_nodes; i++) {
     const struct call_node *node = &tree.nodes[i];

@@ -42,6 +42,7 @@ static const struct rule {
     {K, "^infeed", WORK_COPY},
     {K, "^outfeed", WORK_COPY},
     {K, "oneccl", WORK_COMMUNICATION},
+    {K, "^NIC", WORK_COMMUNICATION},   /* an engine of Gaudi's */
     {K, "^Rt64_", WORK_COMMUNICATION}, /* oneCCL's protocols */
     {K, "remote_ranks", WORK_COMMUNICATION},
     {K, "gather_from_remote", WORK_COMMUNICATION},

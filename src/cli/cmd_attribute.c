@@ -142,7 +142,7 @@ static bool make_folded(const struct attribution_view *view, struct buffer *ret)
     if (t->content == CONTENT_SAMPLES) good = samples_folded(&t->samples, ret);
     if (t->content != CONTENT_TIMELINE) continue;
     struct call_tree tree;
-    call_tree_build(&t->timeline, &tree);
+    call_tree_build(&t->timeline, INT64_MIN, &tree);
     good = call_tree_folded(&tree, &t->timeline, ret);
     call_tree_release(&tree);
   }

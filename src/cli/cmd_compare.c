@@ -67,7 +67,7 @@ static bool open_side(struct side *s, const char *path, const char *letter, cons
   }
   contract_file_print_problems(&s->file, path, true, false, stderr);
   if (s->file.problems.n_errors > 0) {
-    complain("lynxbench: %s: %zu errors: nothing was run\n", path, s->file.problems.n_errors);
+    complain("lynxbench: %s: %zu error%s: nothing was run\n", path, s->file.problems.n_errors, LYNX_S(s->file.problems.n_errors));
     return false;
   }
   const struct contract *c = &s->file.contract;

@@ -108,7 +108,8 @@ static bool prepare(const struct arguments *arguments, const char *contract_path
                     struct run_part *part, struct recording *recording) {
   const struct pen_wanted wanted = {"run", "a ledger", arguments->option[FLAG_LEDGER], arguments->option[FLAG_KEY], NULL};
   contract_file_print_problems(file, contract_path, true, false, stderr);
-  if (file->problems.n_errors > 0) complain("lynxbench: %s: %zu errors: nothing was run\n", contract_path, file->problems.n_errors);
+  if (file->problems.n_errors > 0)
+    complain("lynxbench: %s: %zu error%s: nothing was run\n", contract_path, file->problems.n_errors, LYNX_S(file->problems.n_errors));
   if (arguments->option[FLAG_PROFILERS] != NULL && file->problems.n_errors == 0 && file->contract.method.attribution_sessions == 0)
     complain("lynxbench run: --profilers: no session of %s has profilers; accepted with method.attribution_sessions: 1 or more\n",
              contract_path);

@@ -454,7 +454,7 @@ static bool check_contract(const char *path) {
         "lynxbench schedule: workload.api_key_env: scheduled runs do not have your environment: give %s to the unit (`systemctl edit`, "
         "EnvironmentFile=), to cron's table or to the pod (a Secret), or name a file in workload.api_key_file\n",
         variable);
-  if (!good) complain("lynxbench: %s: %zu errors: nothing was scheduled\n", path, file.problems.n_errors);
+  if (!good) complain("lynxbench: %s: %zu error%s: nothing was scheduled\n", path, file.problems.n_errors, LYNX_S(file.problems.n_errors));
   contract_file_release(&file);
   return good;
 }

@@ -34,7 +34,7 @@ static bool read_contract(const char *path, struct signed_file *ret) {
   if (!contract_file_read(path, &file)) return false;
   bool good = file.problems.n_errors == 0;
   contract_file_print_problems(&file, path, false, false, stderr);
-  if (!good) complain("lynxbench: %s: %zu errors: nothing was signed\n", path, file.problems.n_errors);
+  if (!good) complain("lynxbench: %s: %zu error%s: nothing was signed\n", path, file.problems.n_errors, LYNX_S(file.problems.n_errors));
   contract_digest(&file.contract, hex);
   ret->what = "contract";
   good = good && hex_decode(hex, ret->digest, DIGEST_BYTES);

@@ -73,7 +73,7 @@ static const struct {
     {"cgroup.*", WEIGHT_SOMETIMES, "limits of the control group (kernel: cgroup-v2)"},
     {"process.cpus-allowed", WEIGHT_OFTEN, "the processors that its threads may use (sched_setaffinity(2))"},
     {"process.memories-allowed", WEIGHT_SOMETIMES, "the memory nodes that it may use (set_mempolicy(2))"},
-    {"driver.*", WEIGHT_SOMETIMES, "another driver: launch cost, memory management, what CUDA it serves"},
+    {"driver.*", WEIGHT_SOMETIMES, "another driver: launch cost, memory management, which runtime it serves"},
     {"machine.virtual", WEIGHT_OFTEN, "a hypervisor takes time and hides hardware"},
     {"storage.*", WEIGHT_SELDOM, "the disk matters while a model is loaded, or where it is read as it runs"},
     {"network.*", WEIGHT_SELDOM, "the network matters between client, proxy and server"},

@@ -34,7 +34,8 @@ static void forget_sources(struct run *run) {
 static enum lynx_status prepare(struct run *run) {
   struct problem_list problems;
   if (contract_parse(run->request->contract_text, run->request->contract_length, &run->arena, &run->contract, &problems) != LYNX_OK)
-    return lynx_fail(run->error, LYNX_INPUT, "the contract has %zu errors; `lynxbench lint` lists them", problems.n_errors);
+    return lynx_fail(run->error, LYNX_INPUT, "the contract has %zu error%s; `lynxbench lint` lists them", problems.n_errors,
+                     LYNX_S(problems.n_errors));
   contract_digest(&run->contract, run->contract_digest);
   if (run->request->sessions > run->contract.method.sessions) run->contract.method.sessions = run->request->sessions;
   if (run->request->endpoint != NULL) run->contract.executor.endpoint = run->request->endpoint;

@@ -127,7 +127,7 @@ static void put_head(struct buffer *out, const struct colours *c, const struct a
   if (rank != NULL && ranks != NULL && rank[0] != '-' && ranks[0] != '-') (void)buffer_printf(out, " · rank %s of %s", rank, ranks);
   (void)buffer_printf(out, "\nwindow: %s, %.3f ms", window_words(a), (double)a->wall_ns / 1e6);
   if (unit(a) > 1)
-    (void)buffer_printf(out, " in %lld steps: %.3f ms each; the account is per step", (long long)a->n_steps,
+    (void)buffer_printf(out, " in %lld steps, %.3f ms on average; the account is per step", (long long)a->n_steps,
                         (double)a->wall_ns / 1e6 / unit(a));
   attribution_verdict(t, text, sizeof text);
   (void)buffer_printf(out, "\n%s%s%s\n", c->strong, text, c->plain);
@@ -353,6 +353,14 @@ static void put_device_notes(struct buffer *out, const struct attribution *attri
                       (double)histogram_quantile(&a->delays, 0.5) / 1e3);
 }
 
+static void put_longest_step(struct buffer *out, const struct timeline *line, const struct account *a) {
+  const struct span_name *name = &line->names[a->steps.longest_name];
+  char text[80];
+  (void)buffer_printf(out, "! %s takes %.3f ms, %.1f times the median step of %.3f ms; a mean over steps hides it\n",
+                      text_sanitise(text, sizeof text, name->text, name->length), (double)a->steps.longest_ns / 1e6,
+                      (double)a->steps.longest_ns / (double)a->steps.median_ns, (double)a->steps.median_ns / 1e6);
+}
+
 void attribution_notes(const struct attribution *attribution, const struct attributed_trace *t, struct buffer *out) {
   const struct account *a = &t->account;
   const struct timeline *line = &t->timeline;
@@ -374,10 +382,7 @@ void attribution_notes(const struct attribution *attribution, const struct attri
     (void)buffer_printf(out, "- the first %s take%s more than three times those behind: the window is without %s\n",
                         line->n_cold_steps == 1 ? "step" : "steps", line->n_cold_steps == 1 ? "s" : "",
                         line->n_cold_steps == 1 ? "it" : "them");
-  if (a->window == WINDOW_STEPS && a->steps.median_ns > 0 && a->steps.longest_ns / 2 > a->steps.median_ns)
-    (void)buffer_printf(out, "! step %lld takes %.3f ms, %.1f times the median of %.3f ms; a mean over steps hides it\n",
-                        (long long)a->steps.longest, (double)a->steps.longest_ns / 1e6,
-                        (double)a->steps.longest_ns / (double)a->steps.median_ns, (double)a->steps.median_ns / 1e6);
+  if (a->window == WINDOW_STEPS && a->steps.median_ns > 0 && a->steps.longest_ns / 2 > a->steps.median_ns) put_longest_step(out, line, a);
   if (a->device >= 0) put_device_notes(out, attribution, t);
   if (t->host.cut)
     (void)buffer_text(out, "- so many ranges lie in each other that functions are named for the beginning of the window alone\n");

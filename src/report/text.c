@@ -458,9 +458,9 @@ bool text_diff(const struct difference_list *differences, const struct contract 
   size_t n_other = differences->n_items - differences->n_identity, n_same = 0;
   int layer = -1;
   for (int i = 0; i < LAYER_COUNT; i++) n_same += differences->n_same[i];
-  (void)buffer_printf(ret, "%s%zu difference%s of identity%s, %zu of state or context%s; %zu facts of identity are the same\n", s.strong,
+  (void)buffer_printf(ret, "%s%zu difference%s of identity%s, %zu of state or context%s; %zu fact%s of identity %s the same\n", s.strong,
                       differences->n_identity, LYNX_S(differences->n_identity), s.plain, n_other,
-                      n_other > 0 && !with_state ? " (--state shows them)" : "", n_same);
+                      n_other > 0 && !with_state ? " (--state shows them)" : "", n_same, LYNX_S(n_same), n_same == 1 ? "is" : "are");
   if (differences->n_not_comparable > 0)
     (void)buffer_printf(ret, "%zu fact%s withheld on both sides, and cannot be compared (arguments: capture both with --show-arguments)\n",
                         differences->n_not_comparable, differences->n_not_comparable == 1 ? " is" : "s are");

@@ -265,12 +265,23 @@ static void take_connection(struct trace_span *span, struct bytes arguments) {
   }
 }
 
+/* Gaudi's threads are engines: what is on one that copies, or that talks to others, is that, whatever it is called. */
+static void take_engine(const struct reading *r, struct trace_span *span) {
+  const char *engine = device_places_thread(r->places, span->process, span->thread);
+  engine += strspn(engine, "*");
+  if (strncmp(engine, "NIC", 3) == 0) span->name = bytes_of(engine);
+  if (strncmp(engine, "EDMA", 4) == 0 || strncmp(engine, "PDMA", 4) == 0 || strncmp(engine, "KDMA", 4) == 0 ||
+      strncmp(engine, "DMA", 3) == 0)
+    span->kind = TRACE_COPY;
+}
+
 /* Of an event without a known category: by whose it is. False: it is no span. */
 static bool take_place(struct reading *r, const struct event *e, struct trace_span *span) {
   int64_t device;
   switch (device_places_find(r->places, span->process, span->thread, &device)) {
     case PLACE_WORK:
       span->kind = device_work_kind(span->name);
+      take_engine(r, span);
       span->device = device;
       span->stream = span->thread;
       break;

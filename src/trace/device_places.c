@@ -105,6 +105,12 @@ enum place_kind device_places_find(struct device_places *p, int64_t process, int
   return p->last.kind;
 }
 
+const char *device_places_thread(const struct device_places *p, int64_t process, int64_t thread) {
+  for (size_t i = 0; i < p->n; i++)
+    if (p->at[i].process == process && p->at[i].thread == thread) return p->at[i].name;
+  return "";
+}
+
 enum trace_kind device_work_kind(struct bytes name) {
   static const struct {
     const char *begins;

@@ -36,6 +36,9 @@ struct device_places {
 void device_places_tell(struct device_places *places, struct bytes what, int64_t process, int64_t thread, struct bytes name);
 enum place_kind device_places_find(struct device_places *places, int64_t process, int64_t thread, int64_t *ret_device);
 
+/* What its thread is called; "" where nobody said. */
+const char *device_places_thread(const struct device_places *places, int64_t process, int64_t thread);
+
 /* What work of such a name is: a kernel, a copy, a set, or a stream's wait (TRACE_SYNC). */
 enum trace_kind device_work_kind(struct bytes name);
 

@@ -28,7 +28,7 @@ const char *trace_loss_text(enum trace_loss loss) {
       [TRACE_LOSS_TIMES] = "events without a start or with a negative duration: skipped",
       [TRACE_LOSS_UNPAIRED] = "a begin without its end, or an end without its begin: skipped",
       [TRACE_LOSS_UNKNOWN] = "events of an unknown category: taken as ranges of the host",
-      [TRACE_LOSS_UNUSED] = "counters, flows and instants: not used",
+      [TRACE_LOSS_UNUSED] = "counters, flows, instants, and what repeats other events: not used",
       [TRACE_LOSS_DERIVED] = "spans of device work that is there already, by scopes, modules or tasks: not counted twice",
       [TRACE_LOSS_UNNAMED] = "events of a device whose names come behind them, or never: taken as ranges (metadata must come first)",
       [TRACE_LOSS_FULL] = "the profiler stopped at its own limit: what came after is missing"};

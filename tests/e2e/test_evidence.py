@@ -197,7 +197,7 @@ def test_a_step_that_is_unlike_the_others_is_named(tmp_path):
     _, _, said = account(tmp_path, steps([1000] * 20))
     assert "a mean over steps hides it" not in said, said
     trace, _, said = account(tmp_path, steps([1000] * 11 + [15000] + [1000] * 8))
-    assert "! step 12 takes 15.000 ms, 15.0 times the median of 1.000 ms; a mean over steps hides it" in said, said
+    assert "! ProfilerStep#11 takes 15.000 ms, 15.0 times the median step of 1.000 ms; a mean over steps hides it" in said, said
     assert (trace["step_longest"], trace["step_median_ns"]) == (12, 1000000)
 
 
@@ -250,14 +250,16 @@ def test_an_mtias_waits_and_copies_are_no_kernels(tmp_path):
 
 def test_engines_of_a_gaudi_work(tmp_path):
     """Its profiler calls what engines do a runtime's calls, on the device's threads; the host's calls stay calls."""
-    events = named(0, "/device:HPU:0", [(7012, "TPC 0"), (7020, "EDMA 1")]) + named(9, "host", [(1, "Synapse/host")])
+    events = named(0, "/device:HPU:0", [(7012, "*TPC 0"), (7020, "*EDMA 1"), (7030, "*NIC External 1")]) + named(9, "host", [(1, "Synapse/host")])
     for k in range(20):
         at = 1000 * k
         events += [span("synLaunchWithExternalEvents", at, 30, 9, 1, cat="Runtime")]
         events += [span("fused_kernel_0", at + 100, 500, 0, 7012, cat="Kernel", args={"recipeId": 3})]
-        events += [span("dma_transfer", at + 600, 100, 0, 7020, cat="Runtime")]
+        events += [span("transfer", at + 600, 100, 0, 7020, cat="Runtime")]
+        events += [span("exchange", at + 700, 50, 0, 7030, cat="Runtime")]
     trace, states, _ = account(tmp_path, events, "--window", "device")
-    assert trace["busy_ns"] == 20 * 600000, trace["busy_ns"]
+    assert trace["format"] == "kineto" and trace["busy_ns"] == 20 * 650000, trace["busy_ns"]
+    assert states["exposed.communication"] == 20 * 50000 and trace["bound_shares"]["copying"] > 0.09, states
 
 
 def test_a_device_that_is_named_behind_its_events_is_said(tmp_path):
@@ -315,7 +317,7 @@ def test_a_cold_first_run_is_not_averaged_with_the_others(tmp_path):
         at += length + 10
     (tmp_path / "ort.json").write_text(json.dumps(events))
     said = lynx("attribute", tmp_path / "ort.json", "--quiet").stdout
-    assert "in 3 steps: 0.100 ms each" in said and "the first step takes more than three times" in said, said
+    assert "in 3 steps, 0.100 ms on average" in said and "the first step takes more than three times" in said, said
 
 
 def test_nodes_of_a_device_are_calls_whose_work_is_not_timed(tmp_path):

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       for (int i = 0; i < STATE_COUNT; i++) sum += t->account.states[i];
       HOLDS(sum == t->account.wall_ns && account_busy(&t->account) + account_idle(&t->account) == sum);
       struct call_tree tree;
-      call_tree_build(&t->timeline, &tree);
+      call_tree_build(&t->timeline, INT64_MIN, &tree);
       call_tree_release(&tree);
       struct attribution_change change;
       attribution_compare(&attribution, &attribution, &change);

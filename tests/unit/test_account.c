@@ -123,7 +123,7 @@ static void check_random(struct random_stream *random) {
   account_release(&a);
   struct call_tree tree;
   int64_t tree_ns = 0, device_ns = 0;
-  call_tree_build(&t, &tree);
+  call_tree_build(&t, INT64_MIN, &tree);
   for (size_t i = 0; i < tree.n_nodes; i++) tree_ns += tree.nodes[i].device_ns;
   for (size_t i = 0; i < t.n_spans; i++)
     if (kind_on_device((enum trace_kind)t.spans[i].kind) && !(t.spans[i].flags & SPAN_ORPHAN)) device_ns += t.spans[i].duration_ns;

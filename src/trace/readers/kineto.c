@@ -134,7 +134,7 @@ static int sniff(const char *head, size_t length) {
   static const char *const marks[] = {"\"deviceProperties\"", "\"distributedInfo\"",     "\"cpu_op\"",          "\"cuda_runtime\"",
                                       "\"gpu_memcpy\"",       "\"baseTimeNanoseconds\"", "\"python_function\"", "\"record_shapes\"",
                                       "PyTorch Profiler",     "\"cat\": \"kernel\"",     "\"cat\":\"kernel\"",  "\"cat\":\"gpu_",
-                                      "\"cat\":\"cuda_",      "\"mtia_ccp_events\"",     "\"xpu_runtime\""};
+                                      "\"cat\":\"cuda_",      "\"mtia_ccp_events\"",     "\"xpu_runtime\"",     "/device:HPU"};
   char first = trace_first(head, length);
   if (first != '{' && first != '[') return 0;
   for (size_t i = 0; i < LYNX_COUNT(marks); i++)
