@@ -250,7 +250,8 @@ def test_an_mtias_waits_and_copies_are_no_kernels(tmp_path):
 
 def test_engines_of_a_gaudi_work(tmp_path):
     """Its profiler calls what engines do a runtime's calls, on the device's threads; the host's calls stay calls."""
-    events = named(0, "/device:HPU:0", [(7012, "*TPC 0"), (7020, "*EDMA 1"), (7030, "*NIC External 1")]) + named(9, "host", [(1, "Synapse/host")])
+    engines = [(7012, "*TPC 0"), (7020, "*EDMA 1"), (7030, "*NIC External 1")]
+    events = named(0, "/device:HPU:0", engines) + named(9, "host", [(1, "Synapse/host")])
     for k in range(20):
         at = 1000 * k
         events += [span("synLaunchWithExternalEvents", at, 30, 9, 1, cat="Runtime")]
