@@ -73,7 +73,8 @@ def test_window_and_busy_time(d, path):
     devices = {k: [s for s in v if s[1] > s[0]] for k, v in devices.items()}
     assert devices and all(devices.values()), "a trace of a device"
     busiest = max(devices, key=lambda k: union(devices[k]))
-    r = lynx("attribute", path, "--json", "--quiet", "--window", "device", "--orphans", "keep", "--device", str(busiest))
+    how = ("--window", "device", "--orphans", "keep", "--device", str(busiest))
+    r = lynx("attribute", path, "--json", "--quiet", *how)
     assert r.returncode == 0, r.stderr
     trace = json.loads(r.stdout)["traces"][0]
     spans = devices[busiest]
