@@ -1,4 +1,4 @@
-"""How long a device was busy and what the window is, by a reckoning of its own from the file itself: json and sqlite3 alone,
+"""How long a device was busy and what the window is, reckoned from the file itself: by json and sqlite3 alone, with
 nothing of the product's. For every recorded trace of a device."""
 
 import glob
