@@ -9,6 +9,7 @@
 #include "cli/contract_file.h"
 #include "cli/improvement_entry.h"
 #include "cli/live_pages.h"
+#include "cli/option_value.h"
 #include "cli/rank_pages.h"
 #include "cli/trace_files.h"
 #include "executor/link_speeds.h"
@@ -41,27 +42,33 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_AGAINST] = {"against", "LIST", "compare with these traces of before: names with commas between"},
-    [FLAG_WINDOW] = {"window", "NAME", "auto, steps (the profiler's), device (its first to last work) or trace"},
-    [FLAG_ORPHANS] = {"orphans", "POLICY", "device work launched before the trace began: apart (default), drop or keep"},
-    [FLAG_DEVICE] = {"device", "N", "account for this device (default: the busiest)"},
-    [FLAG_BACK_TO_BACK] = {"back-to-back", "TIME", "how long a device may take to take up waiting work, such as 5us (default: measured)"},
-    [FLAG_CONTRACT] = {"contract", "FILE", "name the owners of this contract"},
-    [FLAG_MACHINE] = {"machine", "FILE", "rates beside its links: collect_env, `nvidia-smi -q` with `topo -m`, or a capture"},
-    [FLAG_TOP] = {"top", "N", "list so many names (default 10)"},
-    [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
-    [FLAG_INSIDE] = {"inside", NULL, "of --html: what goes into another page: no head, no style, no end"},
-    [FLAG_FOLDED] = {"folded", "FILE", "write the device's time by call path, for flame graph tools"},
-    [FLAG_CHROME] = {"chrome", "FILE", "write the account as a Chrome trace, for Perfetto"},
-    [FLAG_RECORD] = {"record", "BUNDLE", "enter the findings in the ledger, as of this run"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "for --record, and for what experiments said of a run's findings (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"},
-    [FLAG_HOOK] = {"hook", "URL|PROGRAM", "for --record: tell somebody of each finding"},
-    [FLAG_REQUESTS] = {"requests", NULL, "of a bundle: its requests' phases, instead of the server's threads"},
-    [FLAG_RANKS] = {"ranks", NULL, "of ranks of one job, up to 4,096 files: all of them on one page, in place of one for each"},
-    [FLAG_PART] = {"part", "FILE", "of ranks: write what a page of all ranks needs of these, to be given to `attribute` later"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_AGAINST] = OPTION("against", "LIST", "compare with these traces of before: names with commas between"),
+    [FLAG_WINDOW] = OPTION_WITH("window", "NAME", "auto, steps (the profiler's), device (its first to last work) or trace", VALUE_CHOICE, 0,
+                                0, "auto, steps, device, trace"),
+    [FLAG_ORPHANS] = OPTION_WITH("orphans", "POLICY", "device work launched before the trace began: apart (default), drop or keep",
+                                 VALUE_CHOICE, 0, 0, "apart, drop, keep"),
+    [FLAG_DEVICE] = OPTION_WITH("device", "N", "account for this device (default: the busiest)", VALUE_COUNT, 0, INT32_MAX,
+                                "the number of a device, 0 or more"),
+    [FLAG_BACK_TO_BACK] = OPTION_WITH("back-to-back", "TIME",
+                                      "how long a device may take to take up waiting work, such as 5us (default: measured)", VALUE_DURATION,
+                                      1e-9, 86400, "a duration such as 5us or 800ns"),
+    [FLAG_CONTRACT] = OPTION("contract", "FILE", "name the owners of this contract"),
+    [FLAG_MACHINE] = OPTION("machine", "FILE", "rates beside its links: collect_env, `nvidia-smi -q` with `topo -m`, or a capture"),
+    [FLAG_TOP] = OPTION_WITH("top", "N", "list so many names (default 10)", VALUE_COUNT, 0, INT32_MAX, "a number, 0 or more"),
+    [FLAG_HTML] = OPTION("html", "FILE", "write a page that opens anywhere"),
+    [FLAG_INSIDE] = SWITCH("inside", "of --html: what goes into another page: no head, no style, no end"),
+    [FLAG_FOLDED] = OPTION("folded", "FILE", "write the device's time by call path, for flame graph tools"),
+    [FLAG_CHROME] = OPTION("chrome", "FILE", "write the account as a Chrome trace, for Perfetto"),
+    [FLAG_RECORD] = OPTION("record", "BUNDLE", "enter the findings in the ledger, as of this run"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER",
+                           "for --record, and for what experiments said of a run's findings (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "for --record: the team's private key (default: LYNXBENCH_KEY)"),
+    [FLAG_HOOK] = OPTION("hook", "URL|PROGRAM", "for --record: tell somebody of each finding"),
+    [FLAG_REQUESTS] = SWITCH("requests", "of a bundle: its requests' phases, instead of the server's threads"),
+    [FLAG_RANKS] = SWITCH("ranks", "of ranks of one job, up to 4,096 files: all of them on one page, in place of one for each"),
+    [FLAG_PART] = OPTION("part", "FILE", "of ranks: write what a page of all ranks needs of these, to be given to `attribute` later"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
 /* "a.json,b.json": cut in place. How many; 0 where there are too many, or an empty one. */
 static size_t cut_list(char *list, const char **paths) {
@@ -83,47 +90,11 @@ static size_t cut_list(char *list, const char **paths) {
 
 /* --- options --- */
 
-static bool choose(const char *name, const char *value, const char *const *choices, size_t n, int *ret) {
-  char accepted[200] = "";
-  for (size_t i = 0; i < n; i++) {
-    if (value != NULL && strcmp(value, choices[i]) == 0) {
-      *ret = (int)i;
-      return true;
-    }
-    (void)snprintf(accepted + strlen(accepted), sizeof accepted - strlen(accepted), "%s%s", i > 0 ? ", " : "", choices[i]);
-  }
-  if (value == NULL) return true;
-  complain("lynxbench attribute: --%s: found '%s'; accepted: %s\n", name, value, accepted);
-  return false;
-}
-
-static bool read_options(const struct arguments *arguments, struct account_options *ret, int64_t *ret_device, int64_t *ret_top) {
-  static const char *const windows[] = {
-      [WINDOW_AUTO] = "auto", [WINDOW_STEPS] = "steps", [WINDOW_DEVICE] = "device", [WINDOW_TRACE] = "trace"};
-  static const char *const policies[] = {[ORPHANS_APART] = "apart", [ORPHANS_DROP] = "drop", [ORPHANS_KEEP] = "keep"};
-  int window = WINDOW_AUTO, orphans = ORPHANS_APART;
-  const char *device = arguments->option[FLAG_DEVICE], *time = arguments->option[FLAG_BACK_TO_BACK], *top = arguments->option[FLAG_TOP];
-  *ret = (struct account_options){.threshold_ns = 0};
-  *ret_device = -1;
-  *ret_top = 10;
-  if (!choose("window", arguments->option[FLAG_WINDOW], windows, LYNX_COUNT(windows), &window) ||
-      !choose("orphans", arguments->option[FLAG_ORPHANS], policies, LYNX_COUNT(policies), &orphans))
-    return false;
-  ret->window = (enum account_window)window;
-  ret->orphans = (enum orphan_policy)orphans;
-  if (device != NULL && (!number_int64(device, strlen(device), ret_device) || *ret_device < 0)) {
-    complain("lynxbench attribute: --device: found '%s'; accepted: the number of a device, 0 or more\n", device);
-    return false;
-  }
-  if (time != NULL && (!number_duration(time, strlen(time), &ret->threshold_ns) || ret->threshold_ns < 1)) {
-    complain("lynxbench attribute: --back-to-back: found '%s'; accepted: a duration such as 5us or 800ns\n", time);
-    return false;
-  }
-  if (top != NULL && (!number_int64(top, strlen(top), ret_top) || *ret_top < 0)) {
-    complain("lynxbench attribute: --top: found '%s'; accepted: a number, 0 or more\n", top);
-    return false;
-  }
-  return true;
+/* The words of a choice stand in the order of its enum. */
+static struct account_options account_options_of(const struct arguments *arguments) {
+  return (struct account_options){.window = (enum account_window)option_choice(arguments, options, FLAG_WINDOW, WINDOW_AUTO),
+                                  .orphans = (enum orphan_policy)option_choice(arguments, options, FLAG_ORPHANS, ORPHANS_APART),
+                                  .threshold_ns = option_duration_ns(arguments, FLAG_BACK_TO_BACK, 0)};
 }
 
 static bool write_page(const char *path, bool (*make)(const struct attribution_view *, struct buffer *),
@@ -265,17 +236,16 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   }
   if (try_live(arguments, &code)) return code;
-  struct account_options told;
+  const struct account_options told = account_options_of(arguments);
   struct attribution after, before;
   struct attribution_change change;
   struct contract_file contract;
-  int64_t device, top;
+  int64_t device = option_count(arguments, FLAG_DEVICE, -1), top = option_count(arguments, FLAG_TOP, 10);
   const char *against = arguments->option[FLAG_AGAINST], *named = arguments->option[FLAG_CONTRACT];
   bool quiet = arguments->option[FLAG_QUIET] != NULL, has_contract = named != NULL;
   struct link_speeds machine;
   const struct link_speeds *links = NULL;
-  if (!read_options(arguments, &told, &device, &top) || !read_links(arguments->option[FLAG_MACHINE], &machine, &links) ||
-      (named != NULL && !load_owners(named, &contract)))
+  if (!read_links(arguments->option[FLAG_MACHINE], &machine, &links) || (named != NULL && !load_owners(named, &contract)))
     return EXIT_WRONG_INPUT;
   attribution_init(&after, &told, device);
   attribution_init(&before, &told, device);

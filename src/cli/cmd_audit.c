@@ -12,12 +12,12 @@
 enum { FLAG_FIGURES, FLAG_LEDGER, FLAG_MODEL, FLAG_HTML, FLAG_JSON };
 
 static const struct option_spec options[] = {
-    [FLAG_FIGURES] = {"figures", "FILE", "what `show --json` once printed of the bundle: checked against the rows"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "of a bundle: what the ledger says of it (default: LYNXBENCH_LEDGER)"},
-    [FLAG_MODEL] = {"model", "PATH",
-                    "of a bundle: the model's file or folder; its digest is computed again and checked against the record"},
-    [FLAG_HTML] = {"html", "FILE", "the audit as a page, to attach"},
-    [FLAG_JSON] = {"json", NULL, "the audit as JSON"}};
+    [FLAG_FIGURES] = OPTION("figures", "FILE", "what `show --json` once printed of the bundle: checked against the rows"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "of a bundle: what the ledger says of it (default: LYNXBENCH_LEDGER)"),
+    [FLAG_MODEL] = OPTION("model", "PATH",
+                          "of a bundle: the model's file or folder; its digest is computed again and checked against the record"),
+    [FLAG_HTML] = OPTION("html", "FILE", "the audit as a page, to attach"),
+    [FLAG_JSON] = SWITCH("json", "the audit as JSON")};
 
 enum { FIGURES_MAX = 64 << 20 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "cli/option_value.h"
 #include "cli/swapping.h"
 #include "report/bisection_report.h"
 #include "stats/special.h"
@@ -10,26 +11,22 @@ enum { FLAG_FOR, FLAG_SESSION, FLAG_LEAST, FLAG_OUT, FLAG_RESUME, FLAG_QUIET, FL
 enum { PAGE_MAX = 16 << 20, SESSIONS_WANTED = 80 }; /* usual where one fact of twelve carries it (tests/simulate/bisection.c) */
 
 static const struct option_spec options[] = {
-    [FLAG_FOR] = {"for", "DURATION", "how long it may take at most, about (default: 30min); it ends when it is decided"},
-    [FLAG_SESSION] = {"session", "DURATION", "the counted window of each session (default: the contract's, or less where --for is short)"},
-    [FLAG_LEAST] = {"least", "SHARE", "a smaller difference counts as none (default: 0.05)"},
-    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -bisect and the time, .lynx)"},
-    [FLAG_RESUME] = {"resume", "BUNDLE", "go on where that one ended too early, with the same A and B"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_FOR] = OPTION_WITH("for", "DURATION", "how long it may take at most, about (default: 30min); it ends when it is decided",
+                             VALUE_DURATION, 10, 2592000, "a duration from 10 s to 30 days, such as 30min"),
+    [FLAG_SESSION] = OPTION_WITH("session", "DURATION",
+                                 "the counted window of each session (default: the contract's, or less where --for is short)",
+                                 VALUE_DURATION, 1, 2592000, "a duration from 1 s to 30 days, such as 30min"),
+    [FLAG_LEAST] = OPTION_WITH("least", "SHARE", "a smaller difference counts as none (default: 0.05)", VALUE_SHARE, 0.001, 1,
+                               "a share from 0.001 to 1, such as 0.05"),
+    [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: the contract's name, -bisect and the time, .lynx)"),
+    [FLAG_RESUME] = OPTION("resume", "BUNDLE", "go on where that one ended too early, with the same A and B"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
 struct bisecting {
   struct swapping s;
   struct bisection_plan plan;
 };
-
-static bool read_least(const char *text, double *ret) {
-  double share;
-  bool good = number_double(text, strlen(text), &share) && share >= 0.001 && share <= 1;
-  if (good) *ret = special_log(1 + share);
-  else complain("lynxbench bisect: --least: found '%s'; accepted: a share from 0.001 to 1, such as 0.05\n", text);
-  return good;
-}
 
 /* --- the run --- */
 
@@ -93,8 +90,7 @@ static int show(const char *path, const struct arguments *arguments) {
 }
 
 static int bisect(struct bisecting *c, const struct arguments *arguments) {
-  const char *least = arguments->option[FLAG_LEAST];
-  if (!read_least(least != NULL ? least : "0.05", &c->plan.least)) return EXIT_WRONG_INPUT;
+  c->plan.least = special_log(1 + option_number(arguments, FLAG_LEAST, 0.05));
   int code = swapping_open(&c->s);
   if (code == EXIT_HOLDS) code = swapping_plan(&c->s, SESSIONS_WANTED);
   if (code == EXIT_HOLDS) code = measure_all(c);

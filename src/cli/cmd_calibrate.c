@@ -19,10 +19,10 @@
 enum { FLAG_OUT, FLAG_REFERENCE, FLAG_QUIET };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = {"out", "FILE", "instead of where runs look for it; - for standard output"},
-    [FLAG_REFERENCE] = {"reference", "PROGRAM",
-                        "the lynxbench-ref to measure against (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
+    [FLAG_OUT] = OPTION("out", "FILE", "instead of where runs look for it; - for standard output"),
+    [FLAG_REFERENCE] = OPTION("reference", "PROGRAM",
+                              "the lynxbench-ref to measure against (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"),
+    [FLAG_QUIET] = SWITCH_QUIET};
 
 enum { CLOCK_READS = 200000, SLEEPS = 400, SLEEP_NS = 1000000 };
 

@@ -38,22 +38,22 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_ENDPOINT] = {"endpoint", "URL", "find the process that listens there, and capture it"},
-    [FLAG_PID] = {"pid", "N", "capture this serving process"},
-    [FLAG_MERGE] = {"merge", NULL, "join captures of several hosts: ROLE=FILE ..., ROLE= for one that was not captured"},
-    [FLAG_AGAINST] = {"against", "FILE", "compare with an earlier capture; exit 1 if the executor moved"},
-    [FLAG_DIGEST] = {"digest", NULL, "read the model's weights whole for their digest, however long it takes"},
-    [FLAG_DIGEST_ANEW] = {"digest-anew", NULL, "the same, also where a digest is remembered"},
-    [FLAG_QUIET_ROUTES] = {"quiet-routes", NULL, "do not ask the server's own routes (/version, /props, ...)"},
-    [FLAG_ASK_LIBRARIES] = {"ask-libraries", NULL, "load the libraries that the executor maps, to ask what they select (not as root)"},
+    [FLAG_ENDPOINT] = OPTION("endpoint", "URL", "find the process that listens there, and capture it"),
+    [FLAG_PID] = OPTION("pid", "N", "capture this serving process"),
+    [FLAG_MERGE] = SWITCH("merge", "join captures of several hosts: ROLE=FILE ..., ROLE= for one that was not captured"),
+    [FLAG_AGAINST] = OPTION("against", "FILE", "compare with an earlier capture; exit 1 if the executor moved"),
+    [FLAG_DIGEST] = SWITCH("digest", "read the model's weights whole for their digest, however long it takes"),
+    [FLAG_DIGEST_ANEW] = SWITCH("digest-anew", "the same, also where a digest is remembered"),
+    [FLAG_QUIET_ROUTES] = SWITCH("quiet-routes", "do not ask the server's own routes (/version, /props, ...)"),
+    [FLAG_ASK_LIBRARIES] = SWITCH("ask-libraries", "load the libraries that the executor maps, to ask what they select (not as root)"),
     [FLAG_SHOW_ARGUMENTS] =
         {"show-arguments", "LIST",
          "show the values of these arguments too (--mode,--level); of others that are not known there are salted digests"},
-    [FLAG_DISCLOSE] = {"disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"},
-    [FLAG_FORMAT] = {"format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"},
-    [FLAG_ROOT] = {"root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"},
-    [FLAG_OUT] = {"out", "FILE", "write to FILE (JSON, if no format is given)"},
-    [FLAG_JSON] = {"json", NULL, "JSON on standard output"}};
+    [FLAG_DISCLOSE] = OPTION("disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"),
+    [FLAG_FORMAT] = OPTION("format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"),
+    [FLAG_ROOT] = OPTION("root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"),
+    [FLAG_OUT] = OPTION("out", "FILE", "write to FILE (JSON, if no format is given)"),
+    [FLAG_JSON] = SWITCH("json", "JSON on standard output")};
 
 /* "client=a.json" "server-1=b.json" "load-balancer=" */
 static bool merge(const struct arguments *arguments, struct fact_list *facts) {

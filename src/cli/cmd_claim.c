@@ -11,8 +11,9 @@
 
 enum { FLAG_JSON, FLAG_LEDGER };
 
-static const struct option_spec options[] = {[FLAG_JSON] = {"json", NULL, "claims, reasons and caveats as JSON"},
-                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"}};
+static const struct option_spec options[] = {
+    [FLAG_JSON] = SWITCH("json", "claims, reasons and caveats as JSON"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)")};
 
 /* Was a claim made for each precision that there could be one of? What this machine cannot do is reported, and is no failure. */
 static bool all_made(const struct result *result, const struct claim *claims) {

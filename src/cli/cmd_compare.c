@@ -12,6 +12,7 @@
 #include "cli/confine.h"
 #include "cli/contract_file.h"
 #include "cli/contract_run.h"
+#include "cli/option_value.h"
 #include "cli/recording.h"
 #include "executor/capture.h"
 #include "executor/difference.h"
@@ -33,17 +34,20 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_BEFORE] = {"before", "FILE ...", "results of other tools, each of one run, before a change: files, or text that was pasted"},
-    [FLAG_AFTER] = {"after", "FILE ...", "the same after it"},
-    [FLAG_ENV_BEFORE] = {"env-before", "FILE", "the machine before: collect_env, `nvidia-smi -q -x`, a capture"},
-    [FLAG_ENV_AFTER] = {"env-after", "FILE", "the same after: what else changed is then shown"},
-    [FLAG_INSTRUMENTS] = {"instruments", "FILE ...", "why two results of one server differ: results, bundles, two metrics pages of it"},
-    [FLAG_OUT] = {"out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"},
-    [FLAG_MARGIN] = {"margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05 (files: 0.05)"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "record both runs' intents before and their bundles after (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_BEFORE] = OPTION("before", "FILE ...",
+                           "results of other tools, each of one run, before a change: files, or text that was pasted"),
+    [FLAG_AFTER] = OPTION("after", "FILE ...", "the same after it"),
+    [FLAG_ENV_BEFORE] = OPTION("env-before", "FILE", "the machine before: collect_env, `nvidia-smi -q -x`, a capture"),
+    [FLAG_ENV_AFTER] = OPTION("env-after", "FILE", "the same after: what else changed is then shown"),
+    [FLAG_INSTRUMENTS] = OPTION("instruments", "FILE ...",
+                                "why two results of one server differ: results, bundles, two metrics pages of it"),
+    [FLAG_OUT] = OPTION("out", "NAME", "of the two bundles, as in NAME-a.lynx and NAME-b.lynx (contracts only)"),
+    [FLAG_MARGIN] = OPTION_WITH("margin", "SHARE", "instead of the first contract's decision.margin, as in 0.05 (files: 0.05)", VALUE_SHARE,
+                                1e-12, 1, "a share above 0, at most 1, such as 0.05"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "record both runs' intents before and their bundles after (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
 /* Where no contract says them. */
 #define FILES_MARGIN 0.05
@@ -220,16 +224,6 @@ static int judge(const struct comparison_list *list, size_t n_refusals) {
   return n_refusals > 0 ? EXIT_INCONCLUSIVE : beyond ? EXIT_DOES_NOT_HOLD : inconclusive ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
 }
 
-/* False: it was reported. Without the option it stays. */
-static bool read_margin(const struct arguments *arguments, double *ret) {
-  const char *text = arguments->option[FLAG_MARGIN];
-  double wanted = NAN;
-  if (text == NULL) return true;
-  if (number_double(text, strlen(text), &wanted) && wanted > 0 && wanted <= 1) return *ret = wanted, true;
-  complain("lynxbench compare: --margin: found '%s', accepted: a share above 0, at most 1, such as 0.05\n", text);
-  return false;
-}
-
 static int compare_bundles(const char *path_a, const char *path_b, const struct arguments *arguments) {
   struct bundle_file a, b;
   struct buffer out;
@@ -243,9 +237,8 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
     return EXIT_WRONG_INPUT;
   }
   int code = EXIT_WRONG_INPUT;
-  double wanted = a.result.contract.decision.margin;
-  if (read_margin(arguments, &wanted)) {
-    a.result.contract.decision.margin = wanted;
+  a.result.contract.decision.margin = option_number(arguments, FLAG_MARGIN, a.result.contract.decision.margin);
+  {
     comparison_make(&a.result, &b.result, bundle_files_interleaved(&a, &b), &list);
     bool known = a.result.n_precisions > 0 && b.result.n_precisions > 0 &&
                  bundle_start_facts(a.bundle, a.result.precisions[0].name, &facts_a, &unread) == LYNX_OK &&
@@ -290,7 +283,7 @@ static size_t take_files(const struct arguments *arguments, size_t option, const
 static int run_files(const struct arguments *arguments) {
   struct compare_files_request request = {.environment_before = arguments->option[FLAG_ENV_BEFORE],
                                           .environment_after = arguments->option[FLAG_ENV_AFTER],
-                                          .margin = FILES_MARGIN,
+                                          .margin = option_number(arguments, FLAG_MARGIN, FILES_MARGIN),
                                           .confidence = FILES_CONFIDENCE,
                                           .json = arguments->option[FLAG_JSON] != NULL};
   request.n_before = take_files(arguments, FLAG_BEFORE, request.before);
@@ -306,12 +299,11 @@ static int run_files(const struct arguments *arguments) {
     complain("lynxbench compare: --out, --ledger and --key are of contracts that are run; files of other tools are only read\n");
     return EXIT_WRONG_INPUT;
   }
-  return read_margin(arguments, &request.margin) ? compare_files(&request) : EXIT_WRONG_INPUT;
+  return compare_files(&request);
 }
 
 static int run_instruments(const struct arguments *arguments) {
   const char *files[COMPARED_FILES_MAX];
-  double margin = FILES_MARGIN;
   size_t n = take_files(arguments, FLAG_INSTRUMENTS, files);
   if (arguments->n_positional > 0 || is_of_files(arguments) || n > COMPARED_FILES_MAX) {
     complain("lynxbench compare: --instruments: found other files beside it, or more than %d; accepted: two sides behind it, and nothing "
@@ -319,7 +311,7 @@ static int run_instruments(const struct arguments *arguments) {
              COMPARED_FILES_MAX);
     return EXIT_WRONG_INPUT;
   }
-  return read_margin(arguments, &margin) ? compare_instruments(files, n, margin, arguments->option[FLAG_JSON] != NULL) : EXIT_WRONG_INPUT;
+  return compare_instruments(files, n, option_number(arguments, FLAG_MARGIN, FILES_MARGIN), arguments->option[FLAG_JSON] != NULL);
 }
 
 static bool confines(const struct arguments *arguments, struct confinement *ret) {

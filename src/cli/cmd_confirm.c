@@ -7,6 +7,7 @@
 #include "base/shell.h"
 #include "cli/bundle_entry.h"
 #include "cli/command.h"
+#include "cli/option_value.h"
 #include "cli/pen.h"
 #include "cli/perturbation.h"
 #include "executor/layer_map.h"
@@ -35,22 +36,25 @@ enum {
 enum { LOOKS = 4, PAGE_MAX = 16 << 20 };
 
 static const struct option_spec options[] = {
-    [FLAG_FOR] = {"for", "DURATION", "how long it may take at most, about (default: 4min); it ends when it is decided"},
-    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -confirm and the time, .lynx)"},
-    [FLAG_MAY_STOP] = {"may-stop", "PID", "of contention: this other process may be stopped for blocks of seconds"},
-    [FLAG_SET] = {"set", "SETTING", "a remedy of yours in the start command: NAME=VALUE, or --set=--name=value"},
-    [FLAG_BY] = {"by", "BUNDLE", "measure nothing: judge by a bundle of `experiment` or `bisect` in which the cause was swapped"},
-    [FLAG_FACT] = {"fact", "NAME", "of --by: which of its facts is the finding's cause (default: the variable that the finding names)"},
-    [FLAG_SIDE] = {"run-is", "A|B", "of --by: which of the two executors the run's is, where its contract does not say"},
-    [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
-    [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
-    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
-    [FLAG_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds your API key, for a contract from a bundle"},
-    [FLAG_RECORD] = {"record", NULL, "add the verdict to the ledger, signed, with both bundles"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "the ledger for --record (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_FOR] = OPTION_WITH("for", "DURATION", "how long it may take at most, about (default: 4min); it ends when it is decided",
+                             VALUE_DURATION, 10, 86400, "a duration from 10 s to 24 h, such as 2min"),
+    [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: the contract's name, -confirm and the time, .lynx)"),
+    [FLAG_MAY_STOP] = OPTION_WITH("may-stop", "PID", "of contention: this other process may be stopped for blocks of seconds", VALUE_COUNT,
+                                  2, INT32_MAX, "the number of a process"),
+    [FLAG_SET] = OPTION("set", "SETTING", "a remedy of yours in the start command: NAME=VALUE, or --set=--name=value"),
+    [FLAG_BY] = OPTION("by", "BUNDLE", "measure nothing: judge by a bundle of `experiment` or `bisect` in which the cause was swapped"),
+    [FLAG_FACT] = OPTION("fact", "NAME",
+                         "of --by: which of its facts is the finding's cause (default: the variable that the finding names)"),
+    [FLAG_SIDE] = OPTION("run-is", "A|B", "of --by: which of the two executors the run's is, where its contract does not say"),
+    [FLAG_CONTRACT] = OPTION("contract", "FILE", "the run's contract, as your own file"),
+    [FLAG_RUN] = OPTION("run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"),
+    [FLAG_ENDPOINT] = OPTION("endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"),
+    [FLAG_KEY_ENV] = OPTION("api-key-env", "NAME", "the variable that holds your API key, for a contract from a bundle"),
+    [FLAG_RECORD] = SWITCH("record", "add the verdict to the ledger, signed, with both bundles"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "the ledger for --record (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
 /* What the command holds, so that it can be let go in one place. */
 struct confirming {
@@ -152,10 +156,7 @@ static bool enough(void *context, const struct sensitivities *so_far) {
 static int prepare(struct confirming *c) {
   const char *may_stop = c->arguments->option[FLAG_MAY_STOP];
   c->p.perturbers = c->plan.perturbers;
-  if (may_stop != NULL && (!number_int64(may_stop, strlen(may_stop), &c->p.plan.neighbour) || c->p.plan.neighbour <= 1)) {
-    complain("lynxbench confirm: --may-stop: found '%s'; accepted: the number of a process\n", may_stop);
-    return EXIT_WRONG_INPUT;
-  }
+  c->p.plan.neighbour = option_count(c->arguments, FLAG_MAY_STOP, c->p.plan.neighbour);
   if (strcmp(c->plan.perturbers[0], "neighbour") == 0 && may_stop == NULL) {
     const char *named = c->plan.finding->named, *digits = named + strlen(named);
     while (digits > named && digits[-1] >= '0' && digits[-1] <= '9') digits--;

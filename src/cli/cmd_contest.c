@@ -17,14 +17,14 @@
 enum { FLAG_GROUND, FLAG_TEXT, FLAG_WITH, FLAG_LAYER, FLAG_HOOK, FLAG_WITHDRAW, FLAG_LEDGER, FLAG_KEY };
 
 static const struct option_spec options[] = {
-    [FLAG_GROUND] = {"ground", "GROUND", "figure, configuration, conditions or method"},
-    [FLAG_TEXT] = {"text", "TEXT", "what is wrong, in words"},
-    [FLAG_WITH] = {"with", "BUNDLE", "evidence: a re-run, which goes into the ledger too, and is shown beside the contested one"},
-    [FLAG_LAYER] = {"layer", "LAYER", "whose layer it concerns: its owner is named"},
-    [FLAG_HOOK] = {"hook", "URL|PROGRAM", "tell the owner: the signed entry is sent there, or is a program's input, as JSON"},
-    [FLAG_WITHDRAW] = {"withdraw", "ENTRY", "take back a contest of one's own: its entry's digest"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"}};
+    [FLAG_GROUND] = OPTION("ground", "GROUND", "figure, configuration, conditions or method"),
+    [FLAG_TEXT] = OPTION("text", "TEXT", "what is wrong, in words"),
+    [FLAG_WITH] = OPTION("with", "BUNDLE", "evidence: a re-run, which goes into the ledger too, and is shown beside the contested one"),
+    [FLAG_LAYER] = OPTION("layer", "LAYER", "whose layer it concerns: its owner is named"),
+    [FLAG_HOOK] = OPTION("hook", "URL|PROGRAM", "tell the owner: the signed entry is sent there, or is a program's input, as JSON"),
+    [FLAG_WITHDRAW] = OPTION("withdraw", "ENTRY", "take back a contest of one's own: its entry's digest"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key (default: LYNXBENCH_KEY)")};
 
 static bool ground_known(const char *ground) {
   static const char *const known[] = {"figure", "configuration", "conditions", "method"};

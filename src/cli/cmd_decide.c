@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -7,6 +8,7 @@
 #include "cli/decide_fleet.h"
 #include "cli/decide_precision.h"
 #include "cli/decide_upgrade.h"
+#include "cli/option_value.h"
 #include "cli/output.h"
 #include "report/upgrade_report.h"
 
@@ -34,27 +36,43 @@ enum {
 enum { PAGE_MAX = 4 << 20 };
 
 static const struct option_spec options[] = {
-    [FLAG_UPGRADE] = {"upgrade", "LIST",
-                      "what gets faster, as 'memory.bandwidth x1.43, memory.capacity 141GB': of memory.bandwidth, memory.capacity, "
-                      "arithmetic.TYPE, gpu, host.clock, host.cores, link.host, link.peer, wire, disk, power.cap"},
-    [FLAG_FROM] = {"from", "DEVICE", "with --to, in place of --upgrade: the device that is there, of the table of --devices"},
-    [FLAG_TO] = {"to", "DEVICE", "the device that would be bought"},
-    [FLAG_MARGIN] = {"margin", "SHARE", "the gain from which it pays: 0.1 or 10% (default: 10%); of precision: what may be lost, as 1%"},
-    [FLAG_PRICE_RATIO] = {"price-ratio", "NUMBER", "in place of --margin: its price per hour, divided by today's"},
-    [FLAG_DEVICES] = {"devices", NULL, "the table of devices, with the source of each row"},
-    [FLAG_RATE] = {"rate", "NUMBER", "of fleet: requests each second, at the peak"},
-    [FLAG_WITHIN] = {"within", "DURATION", "of fleet: how soon the whole answer must be there (default: the contract's objective for it)"},
-    [FLAG_PERCENTILE] = {"percentile", "NUMBER", "of fleet: of how many requests in 100 (default: 99, or the objective's own)"},
-    [FLAG_SPARE] = {"spare", "N", "of fleet: how many executors may be lost (default: 0)"},
-    [FLAG_ROUTE] = {"route", "NAME", "of fleet: random, in-turn, two-choices or least (busy) (default: least)"},
-    [FLAG_BURSTINESS] = {"burstiness", "NUMBER", "of fleet: coefficient of variation of the times between requests (default: 1, Poisson)"},
-    [FLAG_PRICE] = {"price", "NUMBER", "of cost: what an hour of the executor costs (default: the contract's cost.price_per_hour)"},
-    [FLAG_OTHER_PRICE] = {"other-price", "NUMBER", "of cost: an hour of the second one (default: its contract's; else that of the first)"},
-    [FLAG_PRICE_ERROR] = {"price-error", "SHARE", "of cost: by how much the prices may be wrong, as 5% (default: 0)"},
-    [FLAG_SOLD] = {"sold", "SHARE", "of cost: the share of its hours that is used at this load, as 60% (default: all)"},
-    [FLAG_OTHER_SOLD] = {"other-sold", "SHARE", "of cost: that of the second one (default: as the first)"},
-    [FLAG_METRIC] = {"metric", "NAME", "of precision: of those that the files hold (default: the first that they name)"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_UPGRADE] = OPTION("upgrade", "LIST",
+                            "what gets faster, as 'memory.bandwidth x1.43, memory.capacity 141GB': of memory.bandwidth, memory.capacity, "
+                            "arithmetic.TYPE, gpu, host.clock, host.cores, link.host, link.peer, wire, disk, power.cap"),
+    [FLAG_FROM] = OPTION("from", "DEVICE", "with --to, in place of --upgrade: the device that is there, of the table of --devices"),
+    [FLAG_TO] = OPTION("to", "DEVICE", "the device that would be bought"),
+    [FLAG_MARGIN] = OPTION("margin", "SHARE",
+                           "the gain from which it pays: 0.1 or 10% (default: 10%); of precision: what may be lost, as 1%"),
+    [FLAG_PRICE_RATIO] = OPTION("price-ratio", "NUMBER", "in place of --margin: its price per hour, divided by today's"),
+    [FLAG_DEVICES] = SWITCH("devices", "the table of devices, with the source of each row"),
+    [FLAG_RATE] = OPTION_WITH("rate", "NUMBER", "of fleet: requests each second, at the peak", VALUE_NUMBER, 1e-6, 1e6,
+                              "requests each second, above 0, as 40"),
+    [FLAG_WITHIN] = OPTION_WITH("within", "DURATION",
+                                "of fleet: how soon the whole answer must be there (default: the contract's objective for it)",
+                                VALUE_DURATION, 1e-9, 1e9, "a duration, as 2s"),
+    [FLAG_PERCENTILE] = OPTION_WITH("percentile", "NUMBER", "of fleet: of how many requests in 100 (default: 99, or the objective's own)",
+                                    VALUE_NUMBER, 50, 99.9, "a number from 50 to 99.9, as 99 (no share, no p)"),
+    [FLAG_SPARE] = OPTION_WITH("spare", "N", "of fleet: how many executors may be lost (default: 0)", VALUE_COUNT, 0, 64,
+                               "how many may be lost, from 0 to 64"),
+    [FLAG_ROUTE] = OPTION_WITH("route", "NAME", "of fleet: random, in-turn, two-choices or least (busy) (default: least)", VALUE_CHOICE, 0,
+                               0, "random, in-turn, two-choices, least"),
+    [FLAG_BURSTINESS] = OPTION_WITH("burstiness", "NUMBER",
+                                    "of fleet: coefficient of variation of the times between requests (default: 1, Poisson)", VALUE_NUMBER,
+                                    1, 5, "the coefficient of variation of the times between requests, from 1 (Poisson) to 5"),
+    [FLAG_PRICE] = OPTION_WITH("price", "NUMBER",
+                               "of cost: what an hour of the executor costs (default: the contract's cost.price_per_hour)", VALUE_NUMBER,
+                               1e-6, 1e9, "what an hour costs, as 3.5: a millionth at least"),
+    [FLAG_OTHER_PRICE] = OPTION_WITH("other-price", "NUMBER",
+                                     "of cost: an hour of the second one (default: its contract's; else that of the first)", VALUE_NUMBER,
+                                     1e-6, 1e9, "what an hour costs, as 3.5: a millionth at least"),
+    [FLAG_PRICE_ERROR] = OPTION_WITH("price-error", "SHARE", "of cost: by how much the prices may be wrong, as 5% (default: 0)",
+                                     VALUE_SHARE, 0, 1, "a share from 0 to 1, as 5%"),
+    [FLAG_SOLD] = OPTION_WITH("sold", "SHARE", "of cost: the share of its hours that is used at this load, as 60% (default: all)",
+                              VALUE_SHARE, 0.001, 1, "a share above 0, at most 1, as 60%"),
+    [FLAG_OTHER_SOLD] = OPTION_WITH("other-sold", "SHARE", "of cost: that of the second one (default: as the first)", VALUE_SHARE, 0.001, 1,
+                                    "a share above 0, at most 1, as 60%"),
+    [FLAG_METRIC] = OPTION("metric", "NAME", "of precision: of those that the files hold (default: the first that they name)"),
+    [FLAG_JSON] = SWITCH_JSON};
 
 static int wrong(const char *option, const char *found, const char *accepted) {
   complain("lynxbench decide: --%s: found '%s'; accepted: %s\n", option, found, accepted);
@@ -113,12 +131,12 @@ static bool options_fit(const struct arguments *a, int question, int words) {
 
 static int run_fleet(const struct arguments *a) {
   const struct decide_fleet asked = {.path = a->n_positional > 1 ? a->positional[1] : NULL,
-                                     .rate = a->option[FLAG_RATE],
-                                     .within = a->option[FLAG_WITHIN],
-                                     .percentile = a->option[FLAG_PERCENTILE],
-                                     .spare = a->option[FLAG_SPARE],
-                                     .route = a->option[FLAG_ROUTE],
-                                     .burstiness = a->option[FLAG_BURSTINESS],
+                                     .rate = option_number(a, FLAG_RATE, NAN),
+                                     .within_ns = option_duration_ns(a, FLAG_WITHIN, 0),
+                                     .percentile = option_number(a, FLAG_PERCENTILE, NAN),
+                                     .spare = (size_t)option_count(a, FLAG_SPARE, 0),
+                                     .routing = (enum fleet_routing)option_choice(a, options, FLAG_ROUTE, FLEET_LEAST),
+                                     .burstiness = option_number(a, FLAG_BURSTINESS, 1),
                                      .json = a->option[FLAG_JSON] != NULL};
   if (asked.path != NULL) return decide_fleet(&asked);
   complain("lynxbench decide fleet: found no run; accepted: the bundle of a run that climbed, as `diagnose` makes one\n");
@@ -145,9 +163,9 @@ static int run_precision(const struct arguments *a) {
 
 static int run_cost(const struct arguments *a) {
   const struct decide_cost asked = {.paths = {a->n_positional > 1 ? a->positional[1] : NULL, a->n_positional > 2 ? a->positional[2] : NULL},
-                                    .prices = {a->option[FLAG_PRICE], a->option[FLAG_OTHER_PRICE]},
-                                    .error = a->option[FLAG_PRICE_ERROR],
-                                    .sold = {a->option[FLAG_SOLD], a->option[FLAG_OTHER_SOLD]},
+                                    .prices = {option_number(a, FLAG_PRICE, NAN), option_number(a, FLAG_OTHER_PRICE, NAN)},
+                                    .error = option_number(a, FLAG_PRICE_ERROR, 0),
+                                    .sold = {option_number(a, FLAG_SOLD, NAN), option_number(a, FLAG_OTHER_SOLD, NAN)},
                                     .json = a->option[FLAG_JSON] != NULL};
   if (asked.paths[0] != NULL) return decide_cost(&asked);
   complain("lynxbench decide cost: found no run; accepted: the bundle of a run, and perhaps that of another to compare it with\n");

@@ -7,6 +7,7 @@
 #include "cli/contract_file.h"
 #include "cli/contract_run.h"
 #include "cli/live_pages.h"
+#include "cli/option_value.h"
 #include "cli/quick_run.h"
 #include "cli/server_look.h"
 #include "executor/listening.h"
@@ -31,21 +32,25 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_FOR] = {"for", "DURATION", "how long it may take, about, from 30s on (default: 2min)"},
-    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: diagnosis- and the time, .lynx)"},
-    [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
-    [FLAG_PID] = {"pid", "N", "the serving process (default: the one that listens at the URL); without a URL, what it listens on"},
-    [FLAG_MODEL] = {"model", "NAME", "the model (default: the first that the server lists)"},
-    [FLAG_CHAT] = {"chat", NULL, "the chat route (default: the one of completions, where it answers by it)"},
-    [FLAG_API_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds the server's key"},
-    [FLAG_CA_FILE] = {"ca-file", "FILE", "certificates (PEM) of whoever signed the server's"},
-    [FLAG_AT_MOST] = {"at-most", "N", "never more requests in flight (default: 64)"},
-    [FLAG_IN_FLIGHT] = {"in-flight", "N", "no climb: so many requests in flight, as the run before had that it is compared with"},
-    [FLAG_LEAVE] = {"no-server-profiler", NULL, "leave the server's own profiler alone (vLLM, SGLang; CUPTI)"},
-    [FLAG_PROFILERS] = {"profilers", "NAMES", "only these profilers, commas between: native_stacks, py_spy, wait_stacks; or none"},
-    [FLAG_PY_SPY] = {"py-spy", "PATH", "the py-spy to profile Python by (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_FOR] = OPTION("for", "DURATION", "how long it may take, about, from 30s on (default: 2min)"),
+    [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: diagnosis- and the time, .lynx)"),
+    [FLAG_HTML] = OPTION("html", "FILE", "write a page that opens anywhere"),
+    [FLAG_PID] = OPTION_WITH("pid", "N",
+                             "the serving process (default: the one that listens at the URL); without a URL, what it listens on",
+                             VALUE_COUNT, 2, INT32_MAX, "the number of the serving process"),
+    [FLAG_MODEL] = OPTION("model", "NAME", "the model (default: the first that the server lists)"),
+    [FLAG_CHAT] = SWITCH("chat", "the chat route (default: the one of completions, where it answers by it)"),
+    [FLAG_API_KEY_ENV] = OPTION("api-key-env", "NAME", "the variable that holds the server's key"),
+    [FLAG_CA_FILE] = OPTION("ca-file", "FILE", "certificates (PEM) of whoever signed the server's"),
+    [FLAG_AT_MOST] = OPTION("at-most", "N", "never more requests in flight (default: 64)"),
+    [FLAG_IN_FLIGHT] = OPTION_WITH("in-flight", "N", "no climb: so many requests in flight, as the run before had that it is compared with",
+                                   VALUE_COUNT, 1, 65536, "a whole number from 1 to 65536"),
+    [FLAG_LEAVE] = SWITCH("no-server-profiler", "leave the server's own profiler alone (vLLM, SGLang; CUPTI)"),
+    [FLAG_PROFILERS] = OPTION("profilers", "NAMES", "only these profilers, commas between: native_stacks, py_spy, wait_stacks; or none"),
+    [FLAG_PY_SPY] = OPTION("py-spy", "PATH",
+                           "the py-spy to profile Python by (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
 /* The run, as any other. */
 static int run_written(const struct arguments *arguments, const struct contract_file *file, const char *out) {
@@ -55,17 +60,9 @@ static int run_written(const struct arguments *arguments, const struct contract_
   return contract_run_whole(&r);
 }
 
-static bool read_in_flight(const char *text) {
-  int64_t n;
-  if (text == NULL || (number_int64(text, strlen(text), &n) && n >= 1 && n <= 65536)) return true;
-  complain("lynxbench diagnose: --in-flight: found '%s'; accepted: a whole number from 1 to 65536\n", text);
-  return false;
-}
-
-static bool read_pid(const char *text, int64_t *ret) {
-  *ret = 0;
-  if (text == NULL || (number_int64(text, strlen(text), ret) && *ret > 1 && *ret != (int64_t)getpid())) return true;
-  complain("lynxbench diagnose: --pid: found '%s'; accepted: the number of the serving process\n", text);
+static bool is_other(int64_t pid) {
+  if (pid != (int64_t)getpid()) return true;
+  complain("lynxbench diagnose: --pid: found this program itself; accepted: the number of the serving process\n");
   return false;
 }
 
@@ -133,11 +130,10 @@ static int run(const struct arguments *arguments) {
   const struct contract diagnosis = {.name = "diagnosis"};
   const char *out = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT]
                                                         : screen_bundle_name(&diagnosis, "", name, sizeof name);
-  int64_t pid;
+  int64_t pid = option_count(arguments, FLAG_PID, 0);
   int words;
-  if (!profilers_read("diagnose", arguments->option[FLAG_PROFILERS]) || !read_pid(arguments->option[FLAG_PID], &pid) ||
-      !read_in_flight(arguments->option[FLAG_IN_FLIGHT]) || !output_is_possible("diagnose", "html", arguments->option[FLAG_HTML]) ||
-      !find_url(arguments, pid, found, &url, &words))
+  if (!profilers_read("diagnose", arguments->option[FLAG_PROFILERS]) || !is_other(pid) ||
+      !output_is_possible("diagnose", "html", arguments->option[FLAG_HTML]) || !find_url(arguments, pid, found, &url, &words))
     return EXIT_WRONG_INPUT;
   struct quick_run quick = {.tool = "diagnose",
                             .url = url,

@@ -17,11 +17,11 @@
 enum { FLAG_STATE, FLAG_JSON, FLAG_HTML, FLAG_ENDPOINT, FLAG_PID };
 
 static const struct option_spec options[] = {
-    [FLAG_STATE] = {"state", NULL, "show differences of state and context too"},
-    [FLAG_JSON] = {"json", NULL, "JSON"},
-    [FLAG_HTML] = {"html", "FILE", "write a page that opens anywhere"},
-    [FLAG_ENDPOINT] = {"endpoint", "URL", "where an argument is 'now': the process that listens there"},
-    [FLAG_PID] = {"pid", "N", "where an argument is 'now': this process"}};
+    [FLAG_STATE] = SWITCH("state", "show differences of state and context too"),
+    [FLAG_JSON] = SWITCH_JSON,
+    [FLAG_HTML] = OPTION("html", "FILE", "write a page that opens anywhere"),
+    [FLAG_ENDPOINT] = OPTION("endpoint", "URL", "where an argument is 'now': the process that listens there"),
+    [FLAG_PID] = OPTION("pid", "N", "where an argument is 'now': this process")};
 
 struct side {
   struct fact_list facts;

@@ -17,11 +17,11 @@
 enum { FLAG_DECLARED, FLAG_OUT, FLAG_QUIET, FLAG_JSON, DECLARED_MAX = 32 };
 
 static const struct option_spec options[] = {
-    [FLAG_DECLARED] = {"declared", "NAME=N,...",
-                       "what the specification says, such as memory.triad=204.8e9: shown beside what was measured"},
-    [FLAG_OUT] = {"out", "FILE", "instead of where runs look for it; - for standard output"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_DECLARED] = OPTION("declared", "NAME=N,...",
+                             "what the specification says, such as memory.triad=204.8e9: shown beside what was measured"),
+    [FLAG_OUT] = OPTION("out", "FILE", "instead of where runs look for it; - for standard output"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
 struct declared {
   char name[CEILING_NAME];

@@ -14,8 +14,9 @@
 
 enum { FLAG_OUT, FLAG_LEDGER };
 
-static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the archive (default: the bundle's name with .evidence.tar)"},
-                                             [FLAG_LEDGER] = {"ledger", "LEDGER", "that holds the bundle (default: LYNXBENCH_LEDGER)"}};
+static const struct option_spec options[] = {
+    [FLAG_OUT] = OPTION("out", "FILE", "the archive (default: the bundle's name with .evidence.tar)"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "that holds the bundle (default: LYNXBENCH_LEDGER)")};
 
 static struct bytes view(const struct buffer *buffer) {
   return (struct bytes){buffer->data != NULL ? buffer->data : "", buffer->length};

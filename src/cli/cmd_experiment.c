@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "cli/option_value.h"
 #include "cli/swapping.h"
 #include "experiment/factored.h"
 #include "report/factorial_report.h"
@@ -10,15 +11,21 @@ enum { FLAG_FOR, FLAG_SESSION, FLAG_RUNS, FLAG_ROUNDS, FLAG_HTML, FLAG_OUT, FLAG
 enum { PAGE_MAX = 16 << 20, ROUNDS_USUAL = 4 };
 
 static const struct option_spec options[] = {
-    [FLAG_FOR] = {"for", "DURATION", "how long it may take at most, about (default: 30min)"},
-    [FLAG_SESSION] = {"session", "DURATION", "the counted window of each session (default: the contract's, or less where --for is short)"},
-    [FLAG_RUNS] = {"runs", "N", "mixtures in a round: 4, 8, 16, 32 or 64 (default: every combination of up to 4 facts, else a fraction)"},
-    [FLAG_ROUNDS] = {"rounds", "N", "how often each mixture is measured, at most (default: 4; two give intervals)"},
-    [FLAG_HTML] = {"html", "FILE", "write a page with a plot of the effects"},
-    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -experiment and the time, .lynx)"},
-    [FLAG_RESUME] = {"resume", "BUNDLE", "go on where that one ended too early, with the same A and B or plan"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_FOR] = OPTION_WITH("for", "DURATION", "how long it may take at most, about (default: 30min)", VALUE_DURATION, 10, 2592000,
+                             "a duration from 10 s to 30 days, such as 30min"),
+    [FLAG_SESSION] = OPTION_WITH("session", "DURATION",
+                                 "the counted window of each session (default: the contract's, or less where --for is short)",
+                                 VALUE_DURATION, 1, 2592000, "a duration from 1 s to 30 days, such as 30min"),
+    [FLAG_RUNS] = OPTION_WITH("runs", "N",
+                              "mixtures in a round: 4, 8, 16, 32 or 64 (default: every combination of up to 4 facts, else a fraction)",
+                              VALUE_COUNT, 4, FACTORIAL_RUNS_MAX, "4, 8, 16, 32 or 64"),
+    [FLAG_ROUNDS] = OPTION_WITH("rounds", "N", "how often each mixture is measured, at most (default: 4; two give intervals)", VALUE_COUNT,
+                                1, FACTORED_ROUNDS_MAX, "1 to 1000"),
+    [FLAG_HTML] = OPTION("html", "FILE", "write a page with a plot of the effects"),
+    [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: the contract's name, -experiment and the time, .lynx)"),
+    [FLAG_RESUME] = OPTION("resume", "BUNDLE", "go on where that one ended too early, with the same A and B or plan"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
 struct experimenting {
   struct swapping s;
@@ -28,16 +35,6 @@ struct experimenting {
 };
 
 /* --- the plan --- */
-
-static bool read_number(const struct arguments *arguments, int flag, int64_t fallback, int64_t least, int64_t most, const char *accepted,
-                        size_t *ret) {
-  const char *text = arguments->option[flag];
-  int64_t value = fallback;
-  bool good = text == NULL || (number_int64(text, strlen(text), &value) && value >= least && value <= most);
-  if (!good) complain("lynxbench experiment: --%s: found '%s'; accepted: %s\n", options[flag].name, text, accepted);
-  *ret = (size_t)value;
-  return good;
-}
 
 /* Facts that are hard to change are changed seldom. */
 static void tell_plots(const struct experimenting *x) {
@@ -54,9 +51,8 @@ static int make_plan(struct experimenting *x, const struct arguments *arguments)
              LYNX_S(n), FACTORIAL_FACTS_MAX, n < 2 ? "`lynxbench compare` for one" : "`lynxbench bisect` finds those that matter");
     return EXIT_WRONG_INPUT;
   }
-  if (!read_number(arguments, FLAG_RUNS, (int64_t)factorial_runs(n), 4, FACTORIAL_RUNS_MAX, "4, 8, 16, 32 or 64", &x->plan.n_runs) ||
-      !read_number(arguments, FLAG_ROUNDS, ROUNDS_USUAL, 1, FACTORED_ROUNDS_MAX, "1 to 1000", &x->plan.n_rounds))
-    return EXIT_WRONG_INPUT;
+  x->plan.n_runs = (size_t)option_count(arguments, FLAG_RUNS, (int64_t)factorial_runs(n));
+  x->plan.n_rounds = (size_t)option_count(arguments, FLAG_ROUNDS, ROUNDS_USUAL);
   if (!factorial_design(n, x->plan.n_runs, &x->design)) {
     complain("lynxbench experiment: --runs: found %zu for %zu facts; accepted: 4, 8, 16, 32 or 64, and more than there are facts\n",
              x->plan.n_runs, n);

@@ -8,10 +8,11 @@
 enum { FLAG_FORMAT, FLAG_PRECISION, FLAG_OUT, FLAG_FORMULAS };
 
 static const struct option_spec options[] = {
-    [FLAG_FORMAT] = {"format", "NAME", "vllm, aiperf, guidellm, mlperf, perf_analyzer, or csv: every request, a line each (default: vllm)"},
-    [FLAG_PRECISION] = {"precision", "NAME", "which (default: the first that was measured)"},
-    [FLAG_OUT] = {"out", "FILE", "instead of standard output"},
-    [FLAG_FORMULAS] = {"formulas", NULL, "only print the ids and what they mean"}};
+    [FLAG_FORMAT] = OPTION("format", "NAME",
+                           "vllm, aiperf, guidellm, mlperf, perf_analyzer, or csv: every request, a line each (default: vllm)"),
+    [FLAG_PRECISION] = OPTION("precision", "NAME", "which (default: the first that was measured)"),
+    [FLAG_OUT] = OPTION("out", "FILE", "instead of standard output"),
+    [FLAG_FORMULAS] = SWITCH("formulas", "only print the ids and what they mean")};
 
 static const struct export_format *find_format(const char *name) {
   for (size_t i = 0; i < n_export_formats; i++)

@@ -13,6 +13,7 @@
 #include "cli/history_sources.h"
 #include "cli/hook.h"
 #include "cli/improvement_entry.h"
+#include "cli/option_value.h"
 #include "cli/screen.h"
 #include "cli/self_run.h"
 #include "report/gate_report.h"
@@ -38,26 +39,28 @@ enum {
 enum { PAGE_MAX = 16 << 20, FRESH_MAX = 20, LAST_USUAL = 20, WANTED_MAX = SESSION_FIGURES_MAX + 20 };
 
 static const struct option_spec options[] = {
-    [FLAG_MARGIN] = {"margin", "SHARE", "instead of the contract's decision.margin, as in 0.02"},
-    [FLAG_FALSE_ALARMS] = {"false-alarms", "SHARE",
-                           "how often a run that is worse by the margin or less may fail, all figures together (default: 0.05)"},
-    [FLAG_LAST] = {"last", "N", "runs of the baseline, at most (default: the contract's decision.baseline_runs, else 20)"},
-    [FLAG_RUNS] = {"runs", "N", "with a contract: fresh runs, 1 to 20 (default: 1)"},
-    [FLAG_FIGURE] = {"figure", "TEXT",
-                     "gate figures whose name holds this (default: the throughput, the latencies that the contract "
-                     "limits, and accuracy)"},
-    [FLAG_OUT] = {"out", "FILE", "with a contract: the bundle to write (default: its name and the time, .lynx)"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "with a contract: record the fresh runs there (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
-    [FLAG_OPEN] = {"open", NULL, "with --ledger: where it fails, open a finding for the owners of what changed (lynxbench iterate)"},
-    [FLAG_HOOK] = {"hook", "URL|PROGRAM", "with --open: tell somebody of the finding"},
-    [FLAG_JUNIT] = {"junit", "FILE", "write the verdict as JUnit's XML"},
-    [FLAG_MARKDOWN] = {"markdown", "FILE", "write it as Markdown (in a GitHub workflow: \"$GITHUB_STEP_SUMMARY\")"},
-    [FLAG_GITHUB] = {"github", NULL, "print annotations for a GitHub workflow, too"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_MARGIN] = OPTION_WITH("margin", "SHARE", "instead of the contract's decision.margin, as in 0.02", VALUE_SHARE, 0.001, 1,
+                                "a share from 0.001 to 1, such as 0.02"),
+    [FLAG_FALSE_ALARMS] = OPTION_WITH("false-alarms", "SHARE",
+                                      "how often a run that is worse by the margin or less may fail, all figures together (default: 0.05)",
+                                      VALUE_SHARE, 0.001, 0.5, "a share from 0.001 to 0.5, such as 0.05"),
+    [FLAG_LAST] = OPTION_WITH("last", "N", "runs of the baseline, at most (default: the contract's decision.baseline_runs, else 20)",
+                              VALUE_COUNT, GATE_BASE_LEAST, 1000, "3 to 1000"),
+    [FLAG_RUNS] = OPTION_WITH("runs", "N", "with a contract: fresh runs, 1 to 20 (default: 1)", VALUE_COUNT, 1, FRESH_MAX, "1 to 20"),
+    [FLAG_FIGURE] = OPTION("figure", "TEXT",
+                           "gate figures whose name holds this (default: the throughput, the latencies that the contract "
+                           "limits, and accuracy)"),
+    [FLAG_OUT] = OPTION("out", "FILE", "with a contract: the bundle to write (default: its name and the time, .lynx)"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "with a contract: record the fresh runs there (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"),
+    [FLAG_OPEN] = SWITCH("open", "with --ledger: where it fails, open a finding for the owners of what changed (lynxbench iterate)"),
+    [FLAG_HOOK] = OPTION("hook", "URL|PROGRAM", "with --open: tell somebody of the finding"),
+    [FLAG_JUNIT] = OPTION("junit", "FILE", "write the verdict as JUnit's XML"),
+    [FLAG_MARKDOWN] = OPTION("markdown", "FILE", "write it as Markdown (in a GitHub workflow: \"$GITHUB_STEP_SUMMARY\")"),
+    [FLAG_GITHUB] = SWITCH("github", "print annotations for a GitHub workflow, too"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
-static const double share_least = 0.001;
 extern const struct command command_gate;
 
 struct gating {
@@ -83,28 +86,13 @@ static bool wrong(int flag, const char *found, const char *accepted) {
   return false;
 }
 
-static bool read_share(const struct arguments *arguments, int flag, double most, const char *accepted, double *ret) {
-  const char *text = arguments->option[flag];
-  return text == NULL || (number_double(text, strlen(text), ret) && *ret >= share_least && *ret <= most) || wrong(flag, text, accepted);
-}
-
-static bool read_count(const struct arguments *arguments, int flag, int64_t least, int64_t most, const char *accepted, size_t *ret) {
-  const char *text = arguments->option[flag];
-  int64_t value = (int64_t)*ret;
-  if (text != NULL && (!number_int64(text, strlen(text), &value) || value < least || value > most)) return wrong(flag, text, accepted);
-  *ret = (size_t)value;
-  return true;
-}
-
-static bool read_plan(struct gating *g) {
+static void read_plan(struct gating *g) {
   const struct arguments *a = g->arguments;
-  g->plan = (struct gate_plan){.margin = 0, .false_alarms = 0.05, .last = LAST_USUAL};
-  g->n_runs = 1;
+  g->plan = (struct gate_plan){.margin = option_number(a, FLAG_MARGIN, 0),
+                               .false_alarms = option_number(a, FLAG_FALSE_ALARMS, 0.05),
+                               .last = (size_t)option_count(a, FLAG_LAST, LAST_USUAL)};
+  g->n_runs = (size_t)option_count(a, FLAG_RUNS, 1);
   g->has_margin = a->option[FLAG_MARGIN] != NULL;
-  return read_share(a, FLAG_MARGIN, 1, "a share from 0.001 to 1, such as 0.02", &g->plan.margin) &&
-         read_share(a, FLAG_FALSE_ALARMS, 0.5, "a share from 0.001 to 0.5, such as 0.05", &g->plan.false_alarms) &&
-         read_count(a, FLAG_LAST, GATE_BASE_LEAST, 1000, "3 to 1000", &g->plan.last) &&
-         read_count(a, FLAG_RUNS, 1, FRESH_MAX, "1 to 20", &g->n_runs);
 }
 
 /* --- the fresh runs --- */
@@ -450,7 +438,8 @@ static int gate(struct gating *g) {
   int code = EXIT_HOLDS;
   struct confinement needs = {.n_outputs = 0};
   say_needs(g->arguments, &needs);
-  if (!read_plan(g) || !options_agree(g->arguments, bundle) || !confine_sound(&command_gate, g->arguments, &needs)) return EXIT_WRONG_INPUT;
+  read_plan(g);
+  if (!options_agree(g->arguments, bundle) || !confine_sound(&command_gate, g->arguments, &needs)) return EXIT_WRONG_INPUT;
   if (bundle) {
     (void)snprintf(g->paths[0], sizeof g->paths[0], "%s", g->arguments->positional[0]);
     g->n_fresh = 1;

@@ -7,10 +7,10 @@
 
 enum { FLAG_MAN, FLAG_BASH, FLAG_ZSH, FLAG_FISH };
 
-static const struct option_spec options[] = {[FLAG_MAN] = {"man", NULL, "the manual page of COMMAND, or of lynxbench, in troff"},
-                                             [FLAG_BASH] = {"bash", NULL, "completion for bash: source it"},
-                                             [FLAG_ZSH] = {"zsh", NULL, "completion for zsh: the file _lynxbench in a folder of fpath"},
-                                             [FLAG_FISH] = {"fish", NULL, "completion for fish: source it"}};
+static const struct option_spec options[] = {[FLAG_MAN] = SWITCH("man", "the manual page of COMMAND, or of lynxbench, in troff"),
+                                             [FLAG_BASH] = SWITCH("bash", "completion for bash: source it"),
+                                             [FLAG_ZSH] = SWITCH("zsh", "completion for zsh: the file _lynxbench in a folder of fpath"),
+                                             [FLAG_FISH] = SWITCH("fish", "completion for fish: source it")};
 
 static int run(const struct arguments *arguments) {
   const struct command *const *commands = arguments->list->items;

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "cli/confine.h"
 #include "cli/history_sources.h"
+#include "cli/option_value.h"
 #include "report/history_report.h"
 
 enum {
@@ -19,28 +20,22 @@ enum {
   FLAG_QUIET
 };
 enum { PAGE_MAX = 256 << 20 };
-static const double share_least = 0.001;
 
 static const struct option_spec options[] = {
-    [FLAG_CONTRACT] = {"contract", "NAME", "only runs of this contract: its name, or how its digest begins"},
-    [FLAG_PRECISION] = {"precision", "NAME", "only this precision"},
-    [FLAG_FIGURE] = {"figure", "TEXT", "only figures whose name holds this, as in 'throughput'"},
-    [FLAG_FALSE_ALARMS] = {"false-alarms", "SHARE",
-                           "how often a series without a change may be named, and the share of named ones that are false (default: 0.05)"},
-    [FLAG_INDEPENDENT] = {"independent", NULL, "take each value for itself: finds more in series that drift, and more that is chance"},
-    [FLAG_LEAST] = {"least", "SHARE", "a change whose whole interval is within this is marked small (default: 0.01)"},
-    [FLAG_HTML] = {"html", "FILE", "write a page with a plot of every series"},
-    [FLAG_CSV] = {"csv", NULL, "one row for every value"},
-    [FLAG_JSON] = {"json", NULL, "JSON"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
-
-static bool read_share(const struct arguments *arguments, int flag, double most, double *value) {
-  const char *text = arguments->option[flag];
-  if (text == NULL) return true;
-  if (number_double(text, strlen(text), value) && *value >= share_least && *value <= most) return true;
-  complain("lynxbench history: --%s: found '%s'; accepted: a share from 0.001 to %g, such as 0.05\n", options[flag].name, text, most);
-  return false;
-}
+    [FLAG_CONTRACT] = OPTION("contract", "NAME", "only runs of this contract: its name, or how its digest begins"),
+    [FLAG_PRECISION] = OPTION("precision", "NAME", "only this precision"),
+    [FLAG_FIGURE] = OPTION("figure", "TEXT", "only figures whose name holds this, as in 'throughput'"),
+    [FLAG_FALSE_ALARMS] = OPTION_WITH(
+        "false-alarms", "SHARE",
+        "how often a series without a change may be named, and the share of named ones that are false (default: 0.05)", VALUE_SHARE, 0.001,
+        0.5, "a share from 0.001 to 0.5, such as 0.05"),
+    [FLAG_INDEPENDENT] = SWITCH("independent", "take each value for itself: finds more in series that drift, and more that is chance"),
+    [FLAG_LEAST] = OPTION_WITH("least", "SHARE", "a change whose whole interval is within this is marked small (default: 0.01)",
+                               VALUE_SHARE, 0.001, 1, "a share from 0.001 to 1, such as 0.05"),
+    [FLAG_HTML] = OPTION("html", "FILE", "write a page with a plot of every series"),
+    [FLAG_CSV] = SWITCH("csv", "one row for every value"),
+    [FLAG_JSON] = SWITCH_JSON,
+    [FLAG_QUIET] = SWITCH_QUIET};
 
 static int show(const struct arguments *arguments, const struct history_report *report) {
   const char *html = arguments->option[FLAG_HTML];
@@ -87,14 +82,13 @@ static int run(const struct arguments *arguments) {
                                                .precision = arguments->option[FLAG_PRECISION],
                                                .figure = arguments->option[FLAG_FIGURE]}};
   struct change_plan plan = change_plan_usual;
-  double least = 0.01;
+  double least = option_number(arguments, FLAG_LEAST, 0.01);
   plan.independent = arguments->option[FLAG_INDEPENDENT] != NULL;
   if (arguments->option[FLAG_JSON] != NULL && arguments->option[FLAG_CSV] != NULL) {
     complain("lynxbench history: found --json and --csv; accepted: one of them\n");
     return EXIT_WRONG_INPUT;
   }
-  if (!read_share(arguments, FLAG_FALSE_ALARMS, 0.5, &plan.false_alarms) || !read_share(arguments, FLAG_LEAST, 1, &least))
-    return EXIT_WRONG_INPUT;
+  plan.false_alarms = option_number(arguments, FLAG_FALSE_ALARMS, plan.false_alarms);
   if (arguments->n_positional == 0 && ledger_file_address(NULL) == NULL) {
     complain("lynxbench history: found no source; accepted: folders of bundles, bundles, ledgers, tables (CSV), or "
              "LYNXBENCH_LEDGER\n");

@@ -7,17 +7,19 @@
 #include "cli/bundle_file.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/option_value.h"
 #include "cli/text_file.h"
 #include "report/import_report.h"
 #include "result/import_result.h"
 
 enum { FLAG_OUT, FLAG_FORMAT, FLAG_FORMATS, FLAG_PART, FLAG_JSON };
 
-static const struct option_spec options[] = {[FLAG_OUT] = {"out", "FILE", "the bundle (default: the first file's name with .lynx)"},
-                                             [FLAG_FORMAT] = {"format", "NAME", "instead of recognising it; --formats lists them"},
-                                             [FLAG_FORMATS] = {"formats", NULL, "only list what can be imported"},
-                                             [FLAG_PART] = {"part", "N", "which of several benchmarks in the file (default 1)"},
-                                             [FLAG_JSON] = {"json", NULL, "JSON"}};
+static const struct option_spec options[] = {[FLAG_OUT] = OPTION("out", "FILE", "the bundle (default: the first file's name with .lynx)"),
+                                             [FLAG_FORMAT] = OPTION("format", "NAME", "instead of recognising it; --formats lists them"),
+                                             [FLAG_FORMATS] = SWITCH("formats", "only list what can be imported"),
+                                             [FLAG_PART] = OPTION_WITH("part", "N", "which of several benchmarks in the file (default 1)",
+                                                                       VALUE_COUNT, 1, 1000000, "a whole number from 1"),
+                                             [FLAG_JSON] = SWITCH_JSON};
 
 /* What could be made of it is printed; where memory was gone, that is told. */
 static bool print_whole(bool whole, const struct buffer *text, const char *out) {
@@ -108,12 +110,7 @@ static int import_all(const struct arguments *arguments, struct import_file *fil
   struct imported imported;
   struct lynx_error error = {0};
   char root[DIGEST_HEX], out[4200];
-  int64_t part = 1;
-  const char *part_text = arguments->option[FLAG_PART];
-  if (part_text != NULL && (!number_int64(part_text, strlen(part_text), &part) || part < 1 || part > 1000000)) {
-    complain("lynxbench import: --part: found '%s', accepted: a whole number from 1\n", part_text);
-    return EXIT_WRONG_INPUT;
-  }
+  int64_t part = option_count(arguments, FLAG_PART, 1);
   const char *to = bundle_path(arguments), *at = to;
   if (confine_scratch() != NULL && access(to, F_OK) != 0) { /* it is made there, and handed over whole */
     (void)snprintf(out, sizeof out, "%.4000s/new", confine_scratch());

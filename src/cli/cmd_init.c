@@ -8,6 +8,7 @@
 #include "base/shell.h"
 #include "cli/command.h"
 #include "cli/first_contract.h"
+#include "cli/option_value.h"
 #include "cli/server_look.h"
 
 enum {
@@ -27,19 +28,19 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor serves, such as http://127.0.0.1:8000"},
-    [FLAG_MODEL] = {"model", "NAME", "the model, as the server knows it"},
-    [FLAG_CHAT] = {"chat", NULL, "use the chat route instead of completions"},
-    [FLAG_API_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds the server's key"},
-    [FLAG_CA_FILE] = {"ca-file", "FILE", "certificates (PEM) of whoever signed the server's"},
-    [FLAG_RATE] = {"rate", "R", "requests per second (open loop, Poisson)"},
-    [FLAG_CONCURRENCY] = {"concurrency", "N", "requests in flight (closed loop); instead of --rate"},
-    [FLAG_COUNTED] = {"counted", "DURATION", "the counted window of each session (60s)"},
-    [FLAG_SESSIONS] = {"sessions", "N", "how often it is repeated (3)"},
-    [FLAG_OUTPUT_TOKENS] = {"output-tokens", "N", "tokens to generate per request (64)"},
-    [FLAG_TTFT] = {"ttft", "DURATION", "the objective for the 99th percentile of the time to first token"},
-    [FLAG_NAME] = {"name", "NAME", "a short name for the contract"},
-    [FLAG_OUT] = {"out", "FILE", "where to write (contract.yaml); - for standard output"}};
+    [FLAG_ENDPOINT] = OPTION("endpoint", "URL", "where the executor serves, such as http://127.0.0.1:8000"),
+    [FLAG_MODEL] = OPTION("model", "NAME", "the model, as the server knows it"),
+    [FLAG_CHAT] = SWITCH("chat", "use the chat route instead of completions"),
+    [FLAG_API_KEY_ENV] = OPTION("api-key-env", "NAME", "the variable that holds the server's key"),
+    [FLAG_CA_FILE] = OPTION("ca-file", "FILE", "certificates (PEM) of whoever signed the server's"),
+    [FLAG_RATE] = OPTION("rate", "R", "requests per second (open loop, Poisson)"),
+    [FLAG_CONCURRENCY] = OPTION("concurrency", "N", "requests in flight (closed loop); instead of --rate"),
+    [FLAG_COUNTED] = OPTION("counted", "DURATION", "the counted window of each session (60s)"),
+    [FLAG_SESSIONS] = OPTION("sessions", "N", "how often it is repeated (3)"),
+    [FLAG_OUTPUT_TOKENS] = OPTION_WITH("output-tokens", "N", "tokens to generate per request (64)", VALUE_COUNT, 1, 100000, "1 to 100000"),
+    [FLAG_TTFT] = OPTION("ttft", "DURATION", "the objective for the 99th percentile of the time to first token"),
+    [FLAG_NAME] = OPTION("name", "NAME", "a short name for the contract"),
+    [FLAG_OUT] = OPTION("out", "FILE", "where to write (contract.yaml); - for standard output")};
 
 /* Asks on the terminal if there is one; an empty answer takes the fallback. */
 static const char *ask(struct arena *arena, const char *given, const char *question, const char *fallback) {
@@ -69,14 +70,10 @@ static void choose_rate(struct looked *l) {
 }
 
 static int look_at(const struct arguments *a, struct looked *ret) {
-  const char *model = a->option[FLAG_MODEL], *tokens_text = a->option[FLAG_OUTPUT_TOKENS] != NULL ? a->option[FLAG_OUTPUT_TOKENS] : "64";
-  int64_t tokens = 0;
+  const char *model = a->option[FLAG_MODEL];
+  int64_t tokens = option_count(a, FLAG_OUTPUT_TOKENS, 64);
   if (model != NULL && (model[0] == 0 || strlen(model) >= SERVER_MODEL)) {
     complain("lynxbench init: --model: found a name of %zu characters; accepted: 1 to %d\n", strlen(model), SERVER_MODEL - 1);
-    return EXIT_WRONG_INPUT;
-  }
-  if (!number_int64(tokens_text, strlen(tokens_text), &tokens) || tokens < 1 || tokens > 100000) {
-    complain("lynxbench init: --output-tokens: found '%s'; accepted: 1 to 100000\n", tokens_text);
     return EXIT_WRONG_INPUT;
   }
   const struct server_access given = {

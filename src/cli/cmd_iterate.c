@@ -32,20 +32,20 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_TITLE] = {"title", "TEXT", "open: what is wrong, in one line"},
-    [FLAG_LAYER] = {"layer", "LAYER", "open: whose layer it concerns, its owner is named by the contract; list: of that layer alone"},
-    [FLAG_TEXT] = {"text", "TEXT", "open: the evidence; done: a note"},
-    [FLAG_CHANGE] = {"change", "TEXT", "start, done, measure: what is changed (default: what was said when it was started)"},
-    [FLAG_COMMIT] = {"commit", "REF", "start, done: the commit that makes the change"},
-    [FLAG_TICKET] = {"ticket", "REF", "start, done: where it is discussed"},
-    [FLAG_FINDING] = {"finding", "ENTRY", "measure: the finding that the change answers, by its entry's number or digest"},
-    [FLAG_HOOK] = {"hook", "URL|PROGRAM", "tell somebody: the signed entry is sent there, or is a program's input, as JSON"},
-    [FLAG_OWNER] = {"owner", "TEAM", "list: of that owner alone"},
-    [FLAG_CONTRACT] = {"contract", "NAME|DIGEST", "list: of that contract alone"},
-    [FLAG_ALL] = {"all", NULL, "list: closed ones too"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
-    [FLAG_JSON] = {"json", NULL, "list, measure: JSON"}};
+    [FLAG_TITLE] = OPTION("title", "TEXT", "open: what is wrong, in one line"),
+    [FLAG_LAYER] = OPTION("layer", "LAYER", "open: whose layer it concerns, its owner is named by the contract; list: of that layer alone"),
+    [FLAG_TEXT] = OPTION("text", "TEXT", "open: the evidence; done: a note"),
+    [FLAG_CHANGE] = OPTION("change", "TEXT", "start, done, measure: what is changed (default: what was said when it was started)"),
+    [FLAG_COMMIT] = OPTION("commit", "REF", "start, done: the commit that makes the change"),
+    [FLAG_TICKET] = OPTION("ticket", "REF", "start, done: where it is discussed"),
+    [FLAG_FINDING] = OPTION("finding", "ENTRY", "measure: the finding that the change answers, by its entry's number or digest"),
+    [FLAG_HOOK] = OPTION("hook", "URL|PROGRAM", "tell somebody: the signed entry is sent there, or is a program's input, as JSON"),
+    [FLAG_OWNER] = OPTION("owner", "TEAM", "list: of that owner alone"),
+    [FLAG_CONTRACT] = OPTION("contract", "NAME|DIGEST", "list: of that contract alone"),
+    [FLAG_ALL] = SWITCH("all", "list: closed ones too"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "the ledger (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"),
+    [FLAG_JSON] = SWITCH("json", "list, measure: JSON")};
 
 static int tell_hook(const struct arguments *arguments, const struct pen *pen, uint64_t index) {
   const char *hook = arguments->option[FLAG_HOOK];

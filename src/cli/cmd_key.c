@@ -8,10 +8,11 @@
 enum { FLAG_OUT, FLAG_PASSPHRASE, FLAG_AGENT, FLAG_TOKEN };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = {"out", "FOLDER", "where to put the two files (default: here)"},
-    [FLAG_PASSPHRASE] = {"passphrase", NULL, "ask on the terminal for a passphrase to keep the key under"},
-    [FLAG_AGENT] = {"agent", "COMMENT", "use the Ed25519 key that ssh-agent holds under this comment, instead of a new one in a file"},
-    [FLAG_TOKEN] = {"pkcs11", "URI", "use the Ed25519 key of a PKCS#11 token (RFC 7512; through OpenSSL's provider pkcs11)"}};
+    [FLAG_OUT] = OPTION("out", "FOLDER", "where to put the two files (default: here)"),
+    [FLAG_PASSPHRASE] = SWITCH("passphrase", "ask on the terminal for a passphrase to keep the key under"),
+    [FLAG_AGENT] = OPTION("agent", "COMMENT",
+                          "use the Ed25519 key that ssh-agent holds under this comment, instead of a new one in a file"),
+    [FLAG_TOKEN] = OPTION("pkcs11", "URI", "use the Ed25519 key of a PKCS#11 token (RFC 7512; through OpenSSL's provider pkcs11)")};
 
 /* False: reported. */
 static bool read_passphrase(const struct arguments *arguments, char ret[PASSPHRASE_MAX]) {

@@ -11,12 +11,12 @@
 enum { FLAG_JSON, FLAG_CANONICAL, FLAG_SCHEMA, FLAG_REFERENCE, FLAG_DRIVERS, FLAG_LIKE };
 
 static const struct option_spec options[] = {
-    [FLAG_JSON] = {"json", NULL, "problems, grade and digest as JSON"},
-    [FLAG_CANONICAL] = {"canonical", NULL, "print the canonical form instead, whose SHA-256 is the digest"},
-    [FLAG_SCHEMA] = {"schema", NULL, "print the JSON Schema of contracts (CONTRACT may be left out)"},
-    [FLAG_REFERENCE] = {"reference", NULL, "print the table of all fields, in Markdown"},
-    [FLAG_DRIVERS] = {"drivers", NULL, "print every driver with its options (workload.options), in Markdown"},
-    [FLAG_LIKE] = {"like", "BUNDLE", "what a re-run could decide, if sessions vary as they did in this bundle"}};
+    [FLAG_JSON] = SWITCH("json", "problems, grade and digest as JSON"),
+    [FLAG_CANONICAL] = SWITCH("canonical", "print the canonical form instead, whose SHA-256 is the digest"),
+    [FLAG_SCHEMA] = SWITCH("schema", "print the JSON Schema of contracts (CONTRACT may be left out)"),
+    [FLAG_REFERENCE] = SWITCH("reference", "print the table of all fields, in Markdown"),
+    [FLAG_DRIVERS] = SWITCH("drivers", "print every driver with its options (workload.options), in Markdown"),
+    [FLAG_LIKE] = OPTION("like", "BUNDLE", "what a re-run could decide, if sessions vary as they did in this bundle")};
 
 static void print_json(const struct contract_file *file) {
   struct buffer out;

@@ -13,25 +13,27 @@
 #include "cli/command.h"
 #include "cli/ledger_export.h"
 #include "cli/ledger_file.h"
+#include "cli/option_value.h"
 #include "cli/team_key.h"
 #include "ledger/seen.h"
 
 enum { FLAG_KEY, FLAG_ORIGIN, FLAG_TEAM, FLAG_ADMIN, FLAG_WITNESS, FLAG_QUORUM, FLAG_QUOTA, FLAG_REMOVE, FLAG_OUT, FLAG_RAW, FLAG_JSON };
 
 static const struct option_spec options[] = {
-    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
-    [FLAG_ORIGIN] = {"origin", "NAME", "create: the ledger's name to the world (default: its file's name)"},
-    [FLAG_TEAM] = {"team", "TEAM.pub",
-                   "policy: admit this team, or its new key; what it was allowed it keeps, unless --remove TEAM goes with it"},
-    [FLAG_ADMIN] = {"admin", NULL, "policy: and let it change the policy"},
-    [FLAG_WITNESS] = {"witness", NULL, "policy: and count its cosignatures"},
-    [FLAG_QUOTA] = {"quota", "SIZE",
-                    "policy: how much the team may bring to a ledger that is served, entries and files: 500MiB, 64GiB (default)"},
-    [FLAG_QUORUM] = {"quorum", "N", "policy: how many witnesses must cosign a checkpoint"},
-    [FLAG_REMOVE] = {"remove", "TEAM", "policy: admit that team no longer"},
-    [FLAG_OUT] = {"out", "FILE", "get: the bundle's file"},
-    [FLAG_RAW] = {"raw", NULL, "entry: the envelope's bytes, as they were signed"},
-    [FLAG_JSON] = {"json", NULL, "list: as lines of JSON"}};
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"),
+    [FLAG_ORIGIN] = OPTION("origin", "NAME", "create: the ledger's name to the world (default: its file's name)"),
+    [FLAG_TEAM] = OPTION("team", "TEAM.pub",
+                         "policy: admit this team, or its new key; what it was allowed it keeps, unless --remove TEAM goes with it"),
+    [FLAG_ADMIN] = SWITCH("admin", "policy: and let it change the policy"),
+    [FLAG_WITNESS] = SWITCH("witness", "policy: and count its cosignatures"),
+    [FLAG_QUOTA] = OPTION("quota", "SIZE",
+                          "policy: how much the team may bring to a ledger that is served, entries and files: 500MiB, 64GiB (default)"),
+    [FLAG_QUORUM] = OPTION_WITH("quorum", "N", "policy: how many witnesses must cosign a checkpoint", VALUE_COUNT, INT32_MIN, INT32_MAX,
+                                "a whole number"),
+    [FLAG_REMOVE] = OPTION("remove", "TEAM", "policy: admit that team no longer"),
+    [FLAG_OUT] = OPTION("out", "FILE", "get: the bundle's file"),
+    [FLAG_RAW] = SWITCH("raw", "entry: the envelope's bytes, as they were signed"),
+    [FLAG_JSON] = SWITCH("json", "list: as lines of JSON")};
 
 /* --- create --- */
 
@@ -113,7 +115,7 @@ static bool read_quota(const char *text, int64_t *ret) {
 
 /* False: reported. */
 static bool change_policy(const struct arguments *arguments, struct policy *p) {
-  const char *team = arguments->option[FLAG_TEAM], *gone = arguments->option[FLAG_REMOVE], *quorum = arguments->option[FLAG_QUORUM];
+  const char *team = arguments->option[FLAG_TEAM], *gone = arguments->option[FLAG_REMOVE];
   struct note_key key;
   if (gone != NULL) {
     size_t i = 0;
@@ -141,10 +143,7 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
                                        .quota = known.quota};
     if (arguments->option[FLAG_QUOTA] != NULL && !read_quota(arguments->option[FLAG_QUOTA], &p->teams[i].quota)) return false;
   }
-  if (quorum != NULL && !number_int64(quorum, strlen(quorum), &p->quorum)) {
-    complain("lynxbench log: --quorum: found '%s', accepted: a whole number\n", quorum);
-    return false;
-  }
+  p->quorum = option_count(arguments, FLAG_QUORUM, p->quorum);
   p->number++;
   struct lynx_error error = {0};
   if (policy_check(p, &error) == LYNX_OK) return true;

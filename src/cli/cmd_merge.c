@@ -15,9 +15,9 @@
 enum { FLAG_OUT, FLAG_ANY_PORT, FLAG_JSON };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = {"out", "FILE", "the whole (default: merged.lynx)"},
-    [FLAG_ANY_PORT] = {"any-port", NULL, "of SAMPLES: a forwarder is in between, so that the server listens at another port"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_OUT] = OPTION("out", "FILE", "the whole (default: merged.lynx)"),
+    [FLAG_ANY_PORT] = SWITCH("any-port", "of SAMPLES: a forwarder is in between, so that the server listens at another port"),
+    [FLAG_JSON] = SWITCH_JSON};
 
 static void tell(const struct merge_outcome *o, const char *out) {
   say("%s: %s (%s), %lld requests, root %.16s\nnext: lynxbench show %s\n", out, bundle_end_text(o->end), o->why, (long long)o->n_requests,

@@ -15,11 +15,12 @@ enum { FLAG_FORMAT, FLAG_OUT, FLAG_SEND, FLAG_CONTRACT, FLAG_QUIET };
 enum { TEXT_MAX = 64 << 20 };
 
 static const struct option_spec options[] = {
-    [FLAG_FORMAT] = {"format", "NAME", "prometheus (its text, version 0.0.4) or otlp (JSON) (default: prometheus)"},
-    [FLAG_OUT] = {"out", "FILE", "instead of standard output; whole or not at all, as the node exporter's textfile collector wants it"},
-    [FLAG_SEND] = {"send", "URL", "send OTLP to this address of a collector, as in http://127.0.0.1:4318/v1/metrics"},
-    [FLAG_CONTRACT] = {"contract", "NAME", "of folders and bundles: only this contract, by name, or how its digest begins"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
+    [FLAG_FORMAT] = OPTION("format", "NAME", "prometheus (its text, version 0.0.4) or otlp (JSON) (default: prometheus)"),
+    [FLAG_OUT] = OPTION("out", "FILE",
+                        "instead of standard output; whole or not at all, as the node exporter's textfile collector wants it"),
+    [FLAG_SEND] = OPTION("send", "URL", "send OTLP to this address of a collector, as in http://127.0.0.1:4318/v1/metrics"),
+    [FLAG_CONTRACT] = OPTION("contract", "NAME", "of folders and bundles: only this contract, by name, or how its digest begins"),
+    [FLAG_QUIET] = SWITCH_QUIET};
 
 /* --- what is measured --- */
 

@@ -28,23 +28,25 @@ enum { ONLY_MAX = 16, PAGE_MAX = 16 << 20, CANDIDATES_MAX = 64, CHOSEN = 2, NAME
 #define SHARE_LEAST 0.02 /* of a thread's time: what has less of it costs less than blocks can show */
 
 static const struct option_spec options[] = {
-    [FLAG_FOR] = {"for", "DURATION", "how long it may take, about (default: 2min; of a run until intervals are narrow, 10min at most)"},
-    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"},
+    [FLAG_FOR] = OPTION_WITH("for", "DURATION",
+                             "how long it may take, about (default: 2min; of a run until intervals are narrow, 10min at most)",
+                             VALUE_DURATION, 10, 86400, "a duration from 10 s to 24 h, such as 2min"),
+    [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"),
     [FLAG_ONLY] =
         {"only", "LIST",
          "of processor, contention, affinity, quota, memory, disk, wire, demand, function, library, launches, gpu (default: all that "
          "can be here)"},
-    [FLAG_FUNCTION] = {"function", "NAME",
-                       "a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts (default: of a run, "
-                       "the two that a profiler found busiest)"},
-    [FLAG_LIBRARY] = {"library", "NAME", "also the code of one library, as libtorch_cpu.so, of a server that the contract starts"},
-    [FLAG_CONTRACT] = {"contract", "FILE", "the run's contract, as your own file"},
-    [FLAG_RUN] = {"run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"},
-    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"},
-    [FLAG_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds your API key, for a contract from a bundle"},
-    [FLAG_RESTORE] = {"restore", NULL, "undo what a killed run left: stopped processes, processors, quotas, limits"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_FUNCTION] = OPTION("function", "NAME",
+                             "a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts (default: of a run, "
+                             "the two that a profiler found busiest)"),
+    [FLAG_LIBRARY] = OPTION("library", "NAME", "also the code of one library, as libtorch_cpu.so, of a server that the contract starts"),
+    [FLAG_CONTRACT] = OPTION("contract", "FILE", "the run's contract, as your own file"),
+    [FLAG_RUN] = OPTION("run", "DIGEST", "use the contract that is in the bundle, which has this digest, without asking"),
+    [FLAG_ENDPOINT] = OPTION("endpoint", "URL", "where the executor is; a bundle's own is not used, but where its contract starts it"),
+    [FLAG_KEY_ENV] = OPTION("api-key-env", "NAME", "the variable that holds your API key, for a contract from a bundle"),
+    [FLAG_RESTORE] = SWITCH("restore", "undo what a killed run left: stopped processes, processors, quotas, limits"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH_JSON};
 
 static const char *const usual[] = {"processor", "contention", "affinity", "quota",    "memory", "disk", "wire",
                                     "demand",    "function",   "library",  "launches", "gpu",    NULL};

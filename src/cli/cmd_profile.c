@@ -12,11 +12,11 @@
 enum { FLAG_OUT, FLAG_FORMAT, FLAG_SOURCE, FLAG_SIGN, FLAG_COMPARE };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = {"out", "FILE", "the profile (default: standard output)"},
-    [FLAG_FORMAT] = {"format", "NAME", "auto, jsonl, mooncake, burstgpt, azure, otlp or access (default: auto)"},
-    [FLAG_SOURCE] = {"source", "TEXT", "what it was taken from, in words (default: the file's name)"},
-    [FLAG_SIGN] = {"sign", "KEY", "sign it: an Ed25519 private key in PEM"},
-    [FLAG_COMPARE] = {"compare", "PROFILE", "how far this one is from another; nothing is written"}};
+    [FLAG_OUT] = OPTION("out", "FILE", "the profile (default: standard output)"),
+    [FLAG_FORMAT] = OPTION("format", "NAME", "auto, jsonl, mooncake, burstgpt, azure, otlp or access (default: auto)"),
+    [FLAG_SOURCE] = OPTION("source", "TEXT", "what it was taken from, in words (default: the file's name)"),
+    [FLAG_SIGN] = OPTION("sign", "KEY", "sign it: an Ed25519 private key in PEM"),
+    [FLAG_COMPARE] = OPTION("compare", "PROFILE", "how far this one is from another; nothing is written")};
 
 enum { LOG_BYTES_MAX = 1 << 30 };
 

@@ -17,8 +17,8 @@
 enum { FLAG_TRUST, FLAG_NO_BUNDLES };
 
 static const struct option_spec options[] = {
-    [FLAG_TRUST] = {"trust", "KEY", "the log's key, NAME+ID+BASE64, where it is known by another way"},
-    [FLAG_NO_BUNDLES] = {"no-bundles", NULL, "entries alone, without the files of bundles"}};
+    [FLAG_TRUST] = OPTION("trust", "KEY", "the log's key, NAME+ID+BASE64, where it is known by another way"),
+    [FLAG_NO_BUNDLES] = SWITCH("no-bundles", "entries alone, without the files of bundles")};
 
 enum { MISSING_SHOWN = 5 };
 

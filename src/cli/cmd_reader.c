@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/shell.h"
 #include "cli/command.h"
+#include "cli/option_value.h"
 #include "cli/output.h"
 #include "executor/disclose.h"
 #include "serve/readers.h"
@@ -14,12 +15,13 @@ enum { FLAG_READERS, FLAG_DAYS, FLAG_RESULT, FLAG_LEVEL, FLAG_WITHDRAW, FLAG_JSO
 enum { DAYS_USUAL = 90, DAYS_MAX = 3650, DAY_S = 86400 };
 
 static const struct option_spec options[] = {
-    [FLAG_READERS] = {"readers", "FILE", "the file that `serve --readers` reads (default: LYNXBENCH_READERS)"},
-    [FLAG_DAYS] = {"days", "N", "how long the token is good (default: 90)"},
-    [FLAG_RESULT] = {"result", "ROOT", "the token is a link to this one result, by its bundle's root: nothing else is read with it"},
-    [FLAG_LEVEL] = {"level", "LEVEL", "of --result: public (default: no paths and arguments), shared (no serials, hosts, people), full"},
-    [FLAG_WITHDRAW] = {"withdraw", NULL, "take out every token of that name: it is refused within a second"},
-    [FLAG_JSON] = {"json", NULL, "JSON"}};
+    [FLAG_READERS] = OPTION("readers", "FILE", "the file that `serve --readers` reads (default: LYNXBENCH_READERS)"),
+    [FLAG_DAYS] = OPTION_WITH("days", "N", "how long the token is good (default: 90)", VALUE_COUNT, 1, DAYS_MAX, "1 to 3650"),
+    [FLAG_RESULT] = OPTION("result", "ROOT", "the token is a link to this one result, by its bundle's root: nothing else is read with it"),
+    [FLAG_LEVEL] = OPTION("level", "LEVEL",
+                          "of --result: public (default: no paths and arguments), shared (no serials, hosts, people), full"),
+    [FLAG_WITHDRAW] = SWITCH("withdraw", "take out every token of that name: it is refused within a second"),
+    [FLAG_JSON] = SWITCH_JSON};
 
 static int64_t now_s(void) {
   return (int64_t)time(NULL);
@@ -132,17 +134,13 @@ static int run(const struct arguments *arguments) {
   const char *path = arguments->option[FLAG_READERS] != NULL ? arguments->option[FLAG_READERS] : getenv("LYNXBENCH_READERS"),
              *name = arguments->n_positional > 0 ? arguments->positional[0] : NULL, *days_text = arguments->option[FLAG_DAYS];
   bool json = arguments->option[FLAG_JSON] != NULL;
-  int64_t days = DAYS_USUAL;
+  int64_t days = option_count(arguments, FLAG_DAYS, DAYS_USUAL);
   if (path == NULL || path[0] == 0) {
     complain("lynxbench reader: --readers: missing; required: the file that `lynxbench serve --readers` reads\n");
     return EXIT_WRONG_INPUT;
   }
   struct reader link = {.until_s = 0};
   if (!read_link(arguments, &link)) return EXIT_WRONG_INPUT;
-  if (days_text != NULL && (!number_int64(days_text, strlen(days_text), &days) || days < 1 || days > DAYS_MAX)) {
-    complain("lynxbench reader: --days: found '%s'; accepted: 1 to %d\n", days_text, DAYS_MAX);
-    return EXIT_WRONG_INPUT;
-  }
   if (days_text != NULL && (name == NULL || arguments->option[FLAG_WITHDRAW] != NULL)) {
     complain("lynxbench reader: --days goes with the NAME that a token is made for\n");
     return EXIT_WRONG_INPUT;

@@ -10,10 +10,10 @@
 enum { FLAG_OUT, FLAG_LEDGER, FLAG_DISCLOSE, FLAG_INSIDE };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = {"out", "FILE", "the HTML file (default: the bundle's name with .html)"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"},
-    [FLAG_DISCLOSE] = {"disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"},
-    [FLAG_INSIDE] = {"inside", NULL, "what goes into another page: no head, no style, no end"}};
+    [FLAG_OUT] = OPTION("out", "FILE", "the HTML file (default: the bundle's name with .html)"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"),
+    [FLAG_DISCLOSE] = OPTION("disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"),
+    [FLAG_INSIDE] = SWITCH("inside", "what goes into another page: no head, no style, no end")};
 
 /* --out, or the bundle's name with .html. */
 static const char *page_path(const struct arguments *arguments) {

@@ -33,22 +33,23 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = {"out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"},
-    [FLAG_OBSERVE] = {"observe", NULL, "send nothing: watch the service by its own metrics for method.counted"},
-    [FLAG_JSON] = {"json", NULL, "the outcome as one line of JSON on standard output"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
-    [FLAG_PART] = {"part", "K/N", "be load host K of N, or auto: as srun, mpirun, PMI or Kubernetes says; merge joins the parts"},
-    [FLAG_START] = {"start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"},
-    [FLAG_KEY_VARIABLE] = {"key-variable", "NAME", "allow this workload.api_key_env, though it ends in neither _API_KEY nor _TOKEN"},
-    [FLAG_FOR] = {"for", "DURATION", "with a URL: how long it may take, about (default: 1min)"},
-    [FLAG_MODEL] = {"model", "NAME", "with a URL: the model (default: the first that the server lists)"},
-    [FLAG_CHAT] = {"chat", NULL, "with a URL: the chat route (default: the one of completions, where it answers by it)"},
-    [FLAG_API_KEY_ENV] = {"api-key-env", "NAME", "with a URL: the variable that holds the server's key"},
-    [FLAG_CA_FILE] = {"ca-file", "FILE", "with a URL: certificates (PEM) of whoever signed the server's"},
-    [FLAG_PROFILERS] = {"profilers", "NAMES", "with method.attribution_sessions: only these profilers, commas between; or none"},
-    [FLAG_PY_SPY] = {"py-spy", "PATH", "the py-spy to profile Python by (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"}};
+    [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_OBSERVE] = SWITCH("observe", "send nothing: watch the service by its own metrics for method.counted"),
+    [FLAG_JSON] = SWITCH("json", "the outcome as one line of JSON on standard output"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"),
+    [FLAG_PART] = OPTION("part", "K/N", "be load host K of N, or auto: as srun, mpirun, PMI or Kubernetes says; merge joins the parts"),
+    [FLAG_START] = OPTION("start", "TIME", "with --part: when all begin: 2026-11-22T03:30:00Z, or @SECONDS since 1970"),
+    [FLAG_KEY_VARIABLE] = OPTION("key-variable", "NAME", "allow this workload.api_key_env, though it ends in neither _API_KEY nor _TOKEN"),
+    [FLAG_FOR] = OPTION("for", "DURATION", "with a URL: how long it may take, about (default: 1min)"),
+    [FLAG_MODEL] = OPTION("model", "NAME", "with a URL: the model (default: the first that the server lists)"),
+    [FLAG_CHAT] = SWITCH("chat", "with a URL: the chat route (default: the one of completions, where it answers by it)"),
+    [FLAG_API_KEY_ENV] = OPTION("api-key-env", "NAME", "with a URL: the variable that holds the server's key"),
+    [FLAG_CA_FILE] = OPTION("ca-file", "FILE", "with a URL: certificates (PEM) of whoever signed the server's"),
+    [FLAG_PROFILERS] = OPTION("profilers", "NAMES", "with method.attribution_sessions: only these profilers, commas between; or none"),
+    [FLAG_PY_SPY] = OPTION("py-spy", "PATH",
+                           "the py-spy to profile Python by (default: beside lynxbench, or in /usr/bin or /usr/local/bin)")};
 
 /* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
 static int judge(const char *path) {

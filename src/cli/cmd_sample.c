@@ -10,6 +10,7 @@
 #include "base/endpoint.h"
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/option_value.h"
 #include "cli/screen.h"
 #include "cli/server_look.h"
 #include "executor/capture.h"
@@ -21,10 +22,12 @@
 enum { FLAG_PID, FLAG_FOR, FLAG_OUT, FLAG_QUIET };
 
 static const struct option_spec options[] = {
-    [FLAG_PID] = {"pid", "N", "the serving process (default: the one that listens at the URL)"},
-    [FLAG_FOR] = {"for", "DURATION", "how long (default: until Ctrl-C, or until the process ends)"},
-    [FLAG_OUT] = {"out", "FILE", "the file to write (default: samples- and the host's name, .jsonl)"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
+    [FLAG_PID] = OPTION_WITH("pid", "N", "the serving process (default: the one that listens at the URL)", VALUE_COUNT, 1, INT32_MAX,
+                             "the number of the serving process"),
+    [FLAG_FOR] = OPTION_WITH("for", "DURATION", "how long (default: until Ctrl-C, or until the process ends)", VALUE_DURATION, 1e-9, 1e9,
+                             "a duration, such as 90s or 10min"),
+    [FLAG_OUT] = OPTION("out", "FILE", "the file to write (default: samples- and the host's name, .jsonl)"),
+    [FLAG_QUIET] = SWITCH_QUIET};
 
 #define STEP_NS 500000000
 #define AT_MOST 0.01 /* of the processors, as in a run whose contract says nothing of it */
@@ -50,7 +53,8 @@ static bool find_process(const struct arguments *arguments, const struct root *r
              pid == NULL ? "neither a URL nor --pid" : "a URL and --pid");
     return false;
   }
-  if (pid != NULL && (!number_int64(pid, strlen(pid), ret) || *ret < 1 || *ret == (int64_t)getpid())) {
+  *ret = option_count(arguments, FLAG_PID, 0);
+  if (*ret == (int64_t)getpid()) {
     complain("lynxbench sample: --pid: found '%s'; accepted: the number of the serving process\n", pid);
     return false;
   }
@@ -195,14 +199,9 @@ static int sample(struct sampled *s, const struct root *root, int64_t for_ns, bo
 
 static int run(const struct arguments *arguments) {
   static const struct root root = {""};
-  const char *duration = arguments->option[FLAG_FOR];
   struct sampled s = {.fd = -1};
   char name[200];
-  int64_t for_ns = 0, process;
-  if (duration != NULL && (!number_duration(duration, strlen(duration), &for_ns) || for_ns <= 0)) {
-    complain("lynxbench sample: --for: found '%s'; accepted: a duration, such as 90s or 10min\n", duration);
-    return EXIT_WRONG_INPUT;
-  }
+  int64_t for_ns = option_duration_ns(arguments, FLAG_FOR, 0), process;
   if (!find_process(arguments, &root, &process)) return EXIT_WRONG_INPUT;
   if (!read_head(&root, process, &s)) return EXIT_EXECUTOR;
   (void)snprintf(name, sizeof name, "samples-%.128s.jsonl", s.head.host.name[0] != 0 ? s.head.host.name : "host");

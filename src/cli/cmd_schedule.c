@@ -44,19 +44,20 @@ enum {
 enum { UNIT_MAX = 1 << 20, LOOK_SECONDS = 5 };
 
 static const struct option_spec options[] = {
-    [FLAG_EVERY] = {"every", "PERIOD", "1h, 2h, 3h, 4h, 6h, 8h, 12h, 1d (default) or 7d, from midnight, or Monday, UTC"},
-    [FLAG_AT] = {"at", "HH:MM", "when on the day, UTC (default: 00:00)"},
-    [FLAG_NAME] = {"name", "NAME", "of the schedule (default: the contract's file name)"},
-    [FLAG_FOLDER] = {"folder", "DIR", "where the bundles and the log of times go (default: runs)"},
-    [FLAG_OFFSET] = {"offset", "TIME", "begin at random up to that much later (default: a twentieth of the period, at most 30min)"},
-    [FLAG_BUSY] = {"busy-at-most", "SHARE", "do not begin while the machine's processors are busier than this (default: 0.2)"},
-    [FLAG_WAIT] = {"wait", "TIME",
-                   "how long to wait for that, and for another run here, before it is skipped (default: a tenth of the period)"},
-    [FLAG_PRINT] = {"print", "FORM", "add: print systemd units, a cron line or a kubernetes CronJob, and install nothing"},
-    [FLAG_UNITS] = {"units", "DIR", "systemd's units are there, and systemctl is not called (default: the user's; root: the system's)"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "record every run there (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
-    [FLAG_JSON] = {"json", NULL, "list: JSON"}};
+    [FLAG_EVERY] = OPTION("every", "PERIOD", "1h, 2h, 3h, 4h, 6h, 8h, 12h, 1d (default) or 7d, from midnight, or Monday, UTC"),
+    [FLAG_AT] = OPTION("at", "HH:MM", "when on the day, UTC (default: 00:00)"),
+    [FLAG_NAME] = OPTION("name", "NAME", "of the schedule (default: the contract's file name)"),
+    [FLAG_FOLDER] = OPTION("folder", "DIR", "where the bundles and the log of times go (default: runs)"),
+    [FLAG_OFFSET] = OPTION("offset", "TIME", "begin at random up to that much later (default: a twentieth of the period, at most 30min)"),
+    [FLAG_BUSY] = OPTION("busy-at-most", "SHARE", "do not begin while the machine's processors are busier than this (default: 0.2)"),
+    [FLAG_WAIT] = OPTION("wait", "TIME",
+                         "how long to wait for that, and for another run here, before it is skipped (default: a tenth of the period)"),
+    [FLAG_PRINT] = OPTION("print", "FORM", "add: print systemd units, a cron line or a kubernetes CronJob, and install nothing"),
+    [FLAG_UNITS] = OPTION("units", "DIR",
+                          "systemd's units are there, and systemctl is not called (default: the user's; root: the system's)"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "record every run there (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"),
+    [FLAG_JSON] = SWITCH("json", "list: JSON")};
 
 struct asked {
   const struct arguments *arguments;

@@ -10,6 +10,7 @@
 #include "base/state.h"
 #include "cli/command.h"
 #include "cli/live_site.h"
+#include "cli/option_value.h"
 #include "ledger/seen.h"
 #include "serve/log_server.h"
 #include "serve/reading.h"
@@ -29,16 +30,17 @@ enum {
 enum { NAMES_MAX = 16, PEM_MAX = 1 << 20 };
 
 static const struct option_spec options[] = {
-    [FLAG_ADDRESS] = {"address", "IP", "where to listen (default: 127.0.0.1, this machine alone)"},
-    [FLAG_PORT] = {"port", "N", "the port (default: 8300; 0: any that is free)"},
-    [FLAG_NAME] = {"name", "HOST,...", "names by which clients call it, besides addresses and localhost"},
-    [FLAG_CERTIFICATE] = {"certificate", "FILE", "serve HTTPS with this certificate (PEM, with its chain)"},
-    [FLAG_CERTIFICATE_KEY] = {"certificate-key", "FILE", "its private key (PEM)"},
-    [FLAG_READERS] = {"readers", "FILE", "read with a token only, of those in this file (lynxbench reader; default: LYNXBENCH_READERS)"},
-    [FLAG_PROXY] = {"trusted-proxy", "IP", "of --readers: whom the reverse proxy at this address names may read, too"},
-    [FLAG_IDENTITY] = {"identity-header", "NAME", "the header in which it names them (default: X-Forwarded-User)"},
-    [FLAG_SCHEDULES] = {"schedules", "DIR", "show what became of the schedules whose runs go there (schedule add --folder)"},
-    [FLAG_READ_ONLY] = {"read-only", NULL, "take no entries: a copy that `lynxbench pull` made can be shown, too"}};
+    [FLAG_ADDRESS] = OPTION("address", "IP", "where to listen (default: 127.0.0.1, this machine alone)"),
+    [FLAG_PORT] = OPTION_WITH("port", "N", "the port (default: 8300; 0: any that is free)", VALUE_COUNT, 0, 65535, "0 to 65535"),
+    [FLAG_NAME] = OPTION("name", "HOST,...", "names by which clients call it, besides addresses and localhost"),
+    [FLAG_CERTIFICATE] = OPTION("certificate", "FILE", "serve HTTPS with this certificate (PEM, with its chain)"),
+    [FLAG_CERTIFICATE_KEY] = OPTION("certificate-key", "FILE", "its private key (PEM)"),
+    [FLAG_READERS] = OPTION("readers", "FILE",
+                            "read with a token only, of those in this file (lynxbench reader; default: LYNXBENCH_READERS)"),
+    [FLAG_PROXY] = OPTION("trusted-proxy", "IP", "of --readers: whom the reverse proxy at this address names may read, too"),
+    [FLAG_IDENTITY] = OPTION("identity-header", "NAME", "the header in which it names them (default: X-Forwarded-User)"),
+    [FLAG_SCHEDULES] = OPTION("schedules", "DIR", "show what became of the schedules whose runs go there (schedule add --folder)"),
+    [FLAG_READ_ONLY] = SWITCH("read-only", "take no entries: a copy that `lynxbench pull` made can be shown, too")};
 
 /* What a server is made of. */
 struct serving {
@@ -125,13 +127,8 @@ static bool read_readers(const struct arguments *arguments, struct serving *s) {
 }
 
 static bool read_arguments(const struct arguments *arguments, struct serving *s) {
-  const char *port_text = arguments->option[FLAG_PORT] != NULL ? arguments->option[FLAG_PORT] : "8300";
-  int64_t port = 0;
+  int64_t port = option_count(arguments, FLAG_PORT, 8300);
   bool certificate = arguments->option[FLAG_CERTIFICATE] != NULL, key = arguments->option[FLAG_CERTIFICATE_KEY] != NULL;
-  if (!number_int64(port_text, strlen(port_text), &port) || port < 0 || port > 65535) {
-    complain("lynxbench serve: --port: found '%s', accepted: 0 to 65535\n", port_text);
-    return false;
-  }
   if (certificate != key) {
     complain("lynxbench serve: --certificate and --certificate-key belong together: give both, or neither\n");
     return false;

@@ -9,9 +9,9 @@
 enum { FLAG_JSON, FLAG_LEDGER, FLAG_SESSIONS };
 
 static const struct option_spec options[] = {
-    [FLAG_JSON] = {"json", NULL, "the result as JSON: the same bytes from the same bundle, always"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"},
-    [FLAG_SESSIONS] = {"sessions", NULL, "throughput and latencies of every session, too"}};
+    [FLAG_JSON] = SWITCH("json", "the result as JSON: the same bytes from the same bundle, always"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "its standing there, too (default: LYNXBENCH_LEDGER)"),
+    [FLAG_SESSIONS] = SWITCH("sessions", "throughput and latencies of every session, too")};
 
 static int run(const struct arguments *arguments) {
   struct bundle_file file;

@@ -14,12 +14,12 @@
 enum { FLAG_KEY, FLAG_RESERVATION, FLAG_LEDGER, FLAG_FOR, FLAG_OUT, FLAG_CHECK };
 
 static const struct option_spec options[] = {
-    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
-    [FLAG_RESERVATION] = {"reservation", "TEXT", "sign with this reservation, which is recorded"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "add the signature there too (default: LYNXBENCH_LEDGER)"},
-    [FLAG_FOR] = {"for", "ORIGIN", "the ledger that the signature may be added to later, by its origin; without it, to none"},
-    [FLAG_OUT] = {"out", "FILE", "the signature (default: FILE.TEAM.dsse.json)"},
-    [FLAG_CHECK] = {"check", "TEAM.pub", "check that team's signature of FILE instead"}};
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"),
+    [FLAG_RESERVATION] = OPTION("reservation", "TEXT", "sign with this reservation, which is recorded"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "add the signature there too (default: LYNXBENCH_LEDGER)"),
+    [FLAG_FOR] = OPTION("for", "ORIGIN", "the ledger that the signature may be added to later, by its origin; without it, to none"),
+    [FLAG_OUT] = OPTION("out", "FILE", "the signature (default: FILE.TEAM.dsse.json)"),
+    [FLAG_CHECK] = OPTION("check", "TEAM.pub", "check that team's signature of FILE instead")};
 
 /* What is signed: a contract, a bundle or a profile, by its digest. */
 struct signed_file {

@@ -11,9 +11,9 @@
 enum { FLAG_URL, FLAG_SCHEDULES, FLAG_QUIET };
 
 static const struct option_spec options[] = {
-    [FLAG_URL] = {"url", "URL", "where the folder will be served: what commands on the pages name (default: LEDGER)"},
-    [FLAG_SCHEDULES] = {"schedules", "DIR", "show what became of the schedules whose runs go there (schedule add --folder)"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
+    [FLAG_URL] = OPTION("url", "URL", "where the folder will be served: what commands on the pages name (default: LEDGER)"),
+    [FLAG_SCHEDULES] = OPTION("schedules", "DIR", "show what became of the schedules whose runs go there (schedule add --folder)"),
+    [FLAG_QUIET] = SWITCH_QUIET};
 
 static const int64_t progress_ns = 500000000;
 

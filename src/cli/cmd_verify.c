@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/consent.h"
 #include "cli/contract_run.h"
+#include "cli/option_value.h"
 #include "cli/team_key.h"
 #include "report/verification_report.h"
 
@@ -27,19 +28,20 @@ enum {
 };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = {"out", "FILE", "the bundle of the re-run (default: the contract's name and the time, .lynx)"},
-    [FLAG_AGAINST] = {"against", "BUNDLE", "decide from this re-run, which was made before, instead of making one"},
-    [FLAG_PLAN] = {"plan", NULL, "only tell what a re-run could decide, and with how many sessions"},
-    [FLAG_RUN] = {"run", "DIGEST", "run the bundle's contract, which has this digest, without asking (its first 12 digits or more)"},
-    [FLAG_ENDPOINT] = {"endpoint", "URL", "where the executor is here; the bundle's is not used, but where its contract starts it"},
-    [FLAG_KEY_ENV] = {"api-key-env", "NAME", "the variable that holds your API key; the bundle's is not used"},
-    [FLAG_KEY_FILE] = {"api-key-file", "FILE", "or the file that holds it"},
-    [FLAG_SESSIONS_AT_MOST] = {"sessions-at-most", "N", "of the re-run, whatever the plan needs (default: 30)"},
-    [FLAG_CONTEST] = {"contest", "ENTRY", "the contest that this re-measurement answers: its entry's digest"},
-    [FLAG_LEDGER] = {"ledger", "LEDGER", "record the re-run and the decision (default: LYNXBENCH_LEDGER)"},
-    [FLAG_KEY] = {"key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"},
-    [FLAG_JSON] = {"json", NULL, "the decision as JSON"},
-    [FLAG_QUIET] = {"quiet", NULL, "no progress"}};
+    [FLAG_OUT] = OPTION("out", "FILE", "the bundle of the re-run (default: the contract's name and the time, .lynx)"),
+    [FLAG_AGAINST] = OPTION("against", "BUNDLE", "decide from this re-run, which was made before, instead of making one"),
+    [FLAG_PLAN] = SWITCH("plan", "only tell what a re-run could decide, and with how many sessions"),
+    [FLAG_RUN] = OPTION("run", "DIGEST", "run the bundle's contract, which has this digest, without asking (its first 12 digits or more)"),
+    [FLAG_ENDPOINT] = OPTION("endpoint", "URL", "where the executor is here; the bundle's is not used, but where its contract starts it"),
+    [FLAG_KEY_ENV] = OPTION("api-key-env", "NAME", "the variable that holds your API key; the bundle's is not used"),
+    [FLAG_KEY_FILE] = OPTION("api-key-file", "FILE", "or the file that holds it"),
+    [FLAG_SESSIONS_AT_MOST] = OPTION_WITH("sessions-at-most", "N", "of the re-run, whatever the plan needs (default: 30)", VALUE_COUNT, 2,
+                                          1000, "a whole number from 2 to 1000"),
+    [FLAG_CONTEST] = OPTION("contest", "ENTRY", "the contest that this re-measurement answers: its entry's digest"),
+    [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "record the re-run and the decision (default: LYNXBENCH_LEDGER)"),
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"),
+    [FLAG_JSON] = SWITCH("json", "the decision as JSON"),
+    [FLAG_QUIET] = SWITCH_QUIET};
 
 enum { SESSIONS_AT_MOST = 30 };
 
@@ -194,13 +196,8 @@ static bool open_recording(struct verifying *v, bool intends) {
 }
 
 static int verify(struct verifying *v) {
-  const char *against = v->arguments->option[FLAG_AGAINST], *most_text = v->arguments->option[FLAG_SESSIONS_AT_MOST],
-             *contest = v->arguments->option[FLAG_CONTEST];
-  int64_t most = SESSIONS_AT_MOST;
-  if (most_text != NULL && (!number_int64(most_text, strlen(most_text), &most) || most < 2 || most > 1000)) {
-    complain("lynxbench verify: --sessions-at-most: found '%s', accepted: a whole number from 2 to 1000\n", most_text);
-    return EXIT_WRONG_INPUT;
-  }
+  const char *against = v->arguments->option[FLAG_AGAINST], *contest = v->arguments->option[FLAG_CONTEST];
+  int64_t most = option_count(v->arguments, FLAG_SESSIONS_AT_MOST, SESSIONS_AT_MOST);
   if (contest != NULL && (strlen(contest) < LEDGER_DIGITS_LEAST || strspn(contest, "0123456789abcdefABCDEF") != strlen(contest))) {
     complain("lynxbench verify: --contest: found '%s', accepted: the digest of the contest's entry, or its first %d digits and more, as "
              "`lynxbench show --ledger` gives it\n",
@@ -215,7 +212,7 @@ static int verify(struct verifying *v) {
     complain("lynxbench verify: the bundle's contract was withheld: it cannot be run again\n");
     return EXIT_WRONG_INPUT;
   }
-  if (most_text != NULL && most < v->sealed.result.contract.method.sessions) {
+  if (v->arguments->option[FLAG_SESSIONS_AT_MOST] != NULL && most < v->sealed.result.contract.method.sessions) {
     complain("lynxbench verify: --sessions-at-most: found %lld, accepted: at least the contract's own %lld\n", (long long)most,
              (long long)v->sealed.result.contract.method.sessions);
     return EXIT_WRONG_INPUT;

@@ -15,9 +15,8 @@
 enum { FLAG_VERBOSE };
 
 static const struct option_spec options[] = {
-    [FLAG_VERBOSE] = {
-        "verbose", NULL,
-        "the libraries, the programs that it starts and from where, and what of the cage around readers this kernel cannot do"}};
+    [FLAG_VERBOSE] = SWITCH(
+        "verbose", "the libraries, the programs that it starts and from where, and what of the cage around readers this kernel cannot do")};
 
 static int run(const struct arguments *arguments) {
   static const struct root root = {""};

@@ -10,8 +10,8 @@
 enum { FLAG_KEY, FLAG_AUDIT };
 
 static const struct option_spec options[] = {
-    [FLAG_KEY] = {"key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"},
-    [FLAG_AUDIT] = {"audit", NULL, "check every entry first, not only that the log continues what was seen"}};
+    [FLAG_KEY] = OPTION("key", "FILE", "the team's private key (default: LYNXBENCH_KEY)"),
+    [FLAG_AUDIT] = SWITCH("audit", "check every entry first, not only that the log continues what was seen")};
 
 static int cosign(struct ledger_file *file, const struct signer *signer) {
   struct buffer note;

@@ -4,6 +4,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include "base/typed_value.h"
 #include "cli/output.h"
 
 enum { ARGUMENTS_MAX = 64, FILES_MAX = 4096, OPTIONS_MAX = 24 }; /* FILES_MAX: of a command that takes so many */
@@ -12,7 +13,21 @@ struct option_spec {
   const char *name;     /* without the dashes */
   const char *argument; /* what it takes; NULL: a switch; "FILE ...": all words up to the next option */
   const char *help;
+  /* The parser refuses what is none of it, in one form for all commands, so that a command reads what is right. */
+  enum value_type type;
+  double least, most;   /* both are accepted */
+  const char *accepted; /* in words, for who is refused */
 };
+
+#define OPTION(name, argument, help)                                                                                                       \
+  { name, argument, help, VALUE_TEXT, 0, 0, NULL }
+#define SWITCH(name, help)                                                                                                                 \
+  { name, NULL, help, VALUE_TEXT, 0, 0, NULL }
+#define OPTION_WITH(name, argument, help, type, least, most, accepted)                                                                     \
+  { name, argument, help, type, least, most, accepted }
+/* Rows that many commands have. */
+#define SWITCH_QUIET SWITCH("quiet", "no progress")
+#define SWITCH_JSON SWITCH("json", "JSON")
 
 struct command;
 struct confinement;

@@ -1,5 +1,6 @@
 #include "cli/decide_cost.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -9,8 +10,6 @@
 
 enum { PAGE_MAX = 4 << 20 };
 #define PRICE_LEAST 1e-6
-#define PRICE_MOST 1e9
-#define SOLD_LEAST 0.001
 
 static bool wrong(const char *option, const char *found, const char *accepted) {
   complain("lynxbench decide cost: --%s: found %s%s%s; accepted: %s\n", option, found != NULL ? "'" : "", found != NULL ? found : "nothing",
@@ -18,26 +17,17 @@ static bool wrong(const char *option, const char *found, const char *accepted) {
   return false;
 }
 
-/* NULL: as it is. */
-static bool read_share(const char *option, const char *text, double least, const char *accepted, double *ret) {
-  if (text == NULL) return true;
-  return (number_share(text, strlen(text), ret) && *ret >= least && *ret <= 1) || wrong(option, text, accepted);
-}
-
 /* Of the option, of the contract, or of the first one (NULL: this is it). */
 static bool read_price(const struct decide_cost *asked, int side, const struct contract_cost *stated, const struct cost_price *first,
                        struct cost_price *ret) {
-  static const char *const of_price[] = {"price", "other-price"}, *const of_sold[] = {"sold", "other-sold"};
-  const char *text = asked->prices[side];
+  static const char *const of_price[] = {"price", "other-price"};
   *ret = (struct cost_price){.sold = first != NULL ? first->sold : 1,
                              .currency = stated->currency != NULL ? stated->currency
                                          : first != NULL          ? first->currency
                                                                   : "",
                              .source = ""};
-  if (text != NULL) {
-    if (!(number_double(text, strlen(text), &ret->per_hour) && ret->per_hour >= PRICE_LEAST && ret->per_hour <= PRICE_MOST))
-      return wrong(of_price[side], text, "what an hour costs, as 3.5: a millionth at least");
-  } else if (stated->currency != NULL && !(stated->price_per_hour >= PRICE_LEAST)) {
+  if (!isnan(asked->prices[side])) ret->per_hour = asked->prices[side];
+  else if (stated->currency != NULL && !(stated->price_per_hour >= PRICE_LEAST)) {
     char found[32];
     return wrong(of_price[side], number_text(found, sizeof found, stated->price_per_hour),
                  "a millionth at least: its contract states that");
@@ -48,8 +38,9 @@ static bool read_price(const struct decide_cost *asked, int side, const struct c
     *ret = *first;
     ret->of_other = true;
   } else return wrong("price", NULL, "what an hour of the executor costs, as 3.5: its contract states none (cost.price_per_hour)");
-  return read_share("price-error", asked->error, 0, "a share from 0 to 1, as 5%", &ret->error) &&
-         read_share(of_sold[side], asked->sold[side], SOLD_LEAST, "a share above 0, at most 1, as 60%", &ret->sold);
+  ret->error = asked->error;
+  if (!isnan(asked->sold[side])) ret->sold = asked->sold[side];
+  return true;
 }
 
 static bool put_page(const struct cost_report *report, bool json, struct buffer *out) {
@@ -96,9 +87,11 @@ int decide_cost(const struct decide_cost *asked) {
   struct bundle_file files[2];
   struct cost_price prices[2];
   int n = asked->paths[1] != NULL ? 2 : 1, n_open = 0, code = EXIT_WRONG_INPUT;
-  if (n == 1 && (asked->prices[1] != NULL || asked->sold[1] != NULL)) {
-    bool of_price = asked->prices[1] != NULL;
-    (void)wrong(of_price ? "other-price" : "other-sold", of_price ? asked->prices[1] : asked->sold[1], "it beside a second run only");
+  if (n == 1 && (!isnan(asked->prices[1]) || !isnan(asked->sold[1]))) {
+    bool of_price = !isnan(asked->prices[1]);
+    char found[32];
+    (void)wrong(of_price ? "other-price" : "other-sold", number_text(found, sizeof found, of_price ? asked->prices[1] : asked->sold[1]),
+                "it beside a second run only");
     return code;
   }
   while (n_open < n && bundle_file_open_possible(asked->paths[n_open], &files[n_open])) n_open++;

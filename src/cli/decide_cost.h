@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-/* As they were written, of the first and of the second; NULL: not given. */
+/* Of the first and of the second; NULL, NAN: not given. */
 struct decide_cost {
-  const char *paths[2], *prices[2], *sold[2];
-  const char *error;
+  const char *paths[2];
+  double prices[2], sold[2], error;
   bool json;
 };
 

@@ -2,11 +2,14 @@
 #ifndef CLI_DECIDE_FLEET_H
 #define CLI_DECIDE_FLEET_H
 
-#include <stdbool.h>
+#include "decide/fleet.h"
 
 struct decide_fleet {
   const char *path;
-  const char *rate, *within, *percentile, *spare, *route, *burstiness; /* as they were typed; NULL: not given */
+  double rate, percentile, burstiness; /* NAN: not given */
+  int64_t within_ns;                   /* 0: not given */
+  size_t spare;
+  enum fleet_routing routing;
   bool json;
 };
 

@@ -6,6 +6,7 @@
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/confine.h"
+#include "cli/option_value.h"
 #include "executor/library_ask.h"
 #include "telemetry/unwound.h"
 #include "experiment/gpu_share.h"
@@ -129,6 +130,8 @@ static int run_command(const struct command *command, int argc, char **argv) {
     } else if (equals != NULL) arguments.option[o] = equals + 1;
     else if (i + 1 < argc) arguments.option[o] = argv[++i];
     else return wrong_usage(command, "this option needs a value:", word);
+    if (command->options[o].argument != NULL && !option_value_check(command, &command->options[o], arguments.option[o]))
+      return EXIT_WRONG_INPUT;
   }
   if (arguments.n_positional < command->least) return wrong_usage(command, "an argument is missing:", command->usage);
   if (strcmp(command->name, "perturb") != 0) undo_left_behind(); /* it tells by itself */

@@ -159,19 +159,12 @@ void swapping_close(struct swapping *c) {
 
 /* --- the plan --- */
 
-static bool read_duration(const struct swapping *c, const char *flag, const char *text, int64_t least, int64_t *ret) {
-  if (number_duration(text, strlen(text), ret) && *ret >= least && *ret <= 30 * 86400 * SECOND) return true;
-  complain("lynxbench %s: --%s: found '%s'; accepted: a duration from %lld s to 30 days, such as 30min\n", c->tool, flag, text,
-           (long long)(least / SECOND));
-  return false;
-}
-
 int swapping_plan(struct swapping *c, int64_t n_sessions) {
   const struct contract_method *m = &c->p.contract->method;
   int64_t wanted = m->counted_ns;
-  if (!read_duration(c, "for", c->duration != NULL ? c->duration : c->usual_duration, 10 * SECOND, &c->whole_ns) ||
-      (c->window != NULL && !read_duration(c, "session", c->window, SECOND, &wanted)))
-    return EXIT_WRONG_INPUT;
+  const char *whole = c->duration != NULL ? c->duration : c->usual_duration; /* each was checked as it was read */
+  (void)number_duration(whole, strlen(whole), &c->whole_ns);
+  if (c->window != NULL) (void)number_duration(c->window, strlen(c->window), &wanted);
   int64_t each = c->whole_ns / n_sessions;
   if (c->window == NULL && wanted > each * 3 / 4) wanted = each * 3 / 4;
   if (c->n_earlier == 0) {
