@@ -229,6 +229,8 @@ enum lynx_status instrument_of_server(struct bytes before, struct bytes after, c
                                           path, metrics_series_text(counts[i].of), -more);
     import_figure_add(m, counts[i].name, "server.count.1", "1", more);
   }
+  double ended = increase(before, after, METRICS_WHOLE_COUNT); /* of servers that count no requests by themselves */
+  if (isnan(import_figure_stated(m, counts[0].name)) && ended > 0) import_figure_add(m, counts[0].name, "server.count.1", "1", ended);
   for (size_t i = 0; i < LYNX_COUNT(times); i++) {
     double n = increase(before, after, times[i].count), sum = increase(before, after, times[i].sum);
     if (n > 0 && sum >= 0) import_figure_add(m, times[i].name, times[i].formula, "s", sum / n);
