@@ -39,7 +39,7 @@ enum {
 
 static const struct option_spec options[] = {
     [FLAG_ENDPOINT] = OPTION("endpoint", "URL", "find the process that listens there, and capture it"),
-    [FLAG_PID] = OPTION("pid", "N", "capture this serving process"),
+    [FLAG_PID] = OPTION_WITH("pid", "N", "capture this serving process", VALUE_COUNT, 1, INT32_MAX, "a process id, 1 or more"),
     [FLAG_MERGE] = SWITCH("merge", "join captures of several hosts: ROLE=FILE ..., ROLE= for one that was not captured"),
     [FLAG_AGAINST] = OPTION("against", "FILE", "compare with an earlier capture; exit 1 if the executor moved"),
     [FLAG_DIGEST] = SWITCH("digest", "read the model's weights whole for their digest, however long it takes"),
@@ -105,10 +105,7 @@ bool capture_target(const char *command, const char *endpoint_url, const char *p
   struct lynx_error error = {0};
   char proc[64], line[64];
   ret->endpoint = endpoint_url;
-  if (pid != NULL && (!number_int64(pid, strlen(pid), &ret->pid) || ret->pid < 1)) {
-    complain("lynxbench %s: --pid: found '%s'; accepted: a process id, 1 or more\n", command, pid);
-    return false;
-  }
+  if (pid != NULL) (void)number_int64(pid, strlen(pid), &ret->pid); /* checked as it was read */
   if (endpoint_url != NULL && endpoint_parse(endpoint_url, &endpoint, &error) != LYNX_OK) {
     lynx_error_at(&error, NULL, 0, "--endpoint");
     (void)report_error(&error);

@@ -21,7 +21,7 @@ static const struct option_spec options[] = {
     [FLAG_JSON] = SWITCH_JSON,
     [FLAG_HTML] = OPTION("html", "FILE", "write a page that opens anywhere"),
     [FLAG_ENDPOINT] = OPTION("endpoint", "URL", "where an argument is 'now': the process that listens there"),
-    [FLAG_PID] = OPTION("pid", "N", "where an argument is 'now': this process")};
+    [FLAG_PID] = OPTION_WITH("pid", "N", "where an argument is 'now': this process", VALUE_COUNT, 1, INT32_MAX, "a process id, 1 or more")};
 
 struct side {
   struct fact_list facts;

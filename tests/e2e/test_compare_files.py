@@ -343,6 +343,7 @@ Type     Name         50%    66%    75%    80%    90%    95%    98%    99%  99.9
             "requests": 1200,
             "requests that failed": 12,
             "requests per second": 33.3,
+            "request latency median": 110,
             "request latency mean": 120,
             "request latency p95": 200,
             "request latency p99": 300,
