@@ -46,9 +46,9 @@ static const struct option_spec options[] = {
     [FLAG_DIGEST_ANEW] = SWITCH("digest-anew", "the same, also where a digest is remembered"),
     [FLAG_QUIET_ROUTES] = SWITCH("quiet-routes", "do not ask the server's own routes (/version, /props, ...)"),
     [FLAG_ASK_LIBRARIES] = SWITCH("ask-libraries", "load the libraries that the executor maps, to ask what they select (not as root)"),
-    [FLAG_SHOW_ARGUMENTS] =
-        {"show-arguments", "LIST",
-         "show the values of these arguments too (--mode,--level); of others that are not known there are salted digests"},
+    [FLAG_SHOW_ARGUMENTS] = OPTION(
+        "show-arguments", "LIST",
+        "show the values of these arguments too (--mode,--level); of others that are not known there are salted digests"),
     [FLAG_DISCLOSE] = OPTION("disclose", "LEVEL", "full, shared (no serials, hosts, people) or public (no paths and arguments either)"),
     [FLAG_FORMAT] = OPTION("format", "NAME", "text, json, markdown, cyclonedx (ML-BOM) or mlperf (system description)"),
     [FLAG_ROOT] = OPTION("root", "DIR", "read a recorded /proc and /sys below DIR instead of this machine"),

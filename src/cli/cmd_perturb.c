@@ -32,10 +32,10 @@ static const struct option_spec options[] = {
                              "how long it may take, about (default: 2min; of a run until intervals are narrow, 10min at most)",
                              VALUE_DURATION, 10, 86400, "a duration from 10 s to 24 h, such as 2min"),
     [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: the contract's name, -perturb and the time, .lynx)"),
-    [FLAG_ONLY] =
-        {"only", "LIST",
-         "of processor, contention, affinity, quota, memory, disk, wire, demand, function, library, launches, gpu (default: all that "
-         "can be here)"},
+    [FLAG_ONLY] = OPTION(
+        "only", "LIST",
+        "of processor, contention, affinity, quota, memory, disk, wire, demand, function, library, launches, gpu (default: all that "
+        "can be here)"),
     [FLAG_FUNCTION] = OPTION("function", "NAME",
                              "a Python function, as 'encode (/srv/app.py:188)', of a server that the contract starts (default: of a run, "
                              "the two that a profiler found busiest)"),
