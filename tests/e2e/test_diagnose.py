@@ -531,7 +531,7 @@ S(("127.0.0.1", PORT), H).serve_forever()
 '''
 
 
-@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("held", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_small_writes_within_a_server_are_found(tmp_path, held):
     """The same between a gateway and its decoder: the client sees a token every 40 ms."""
     port = l.free_port()

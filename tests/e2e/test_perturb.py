@@ -101,6 +101,7 @@ def perturbed(tmp_path_factory):
     return machine.beside_nothing(run)
 
 
+@pytest.mark.long
 @pytest.mark.quiet
 def test_what_was_given_is_measured(perturbed):
     said = sensitivities(perturbed[1])
@@ -115,6 +116,7 @@ def test_what_was_given_is_measured(perturbed):
     assert sum(slowed) / len(slowed) < sum(quiet) / len(quiet), "a stopped server runs less"
 
 
+@pytest.mark.long
 @pytest.mark.quiet
 def test_a_slower_server_answers_less(perturbed):
     said = sensitivities(perturbed[1])
@@ -123,6 +125,7 @@ def test_a_slower_server_answers_less(perturbed):
     assert processor["throughput"]["low"] > 0.3 and processor["levels"][-1]["ln_throughput"]["high"] < 0, processor
 
 
+@pytest.mark.long
 @pytest.mark.quiet
 def test_what_cannot_be_perturbed_is_said(perturbed):
     words = " ".join(sensitivities(perturbed[1])["unprobed"])
@@ -130,6 +133,7 @@ def test_what_cannot_be_perturbed_is_said(perturbed):
     assert "unprobed: " in perturbed[0].stdout, perturbed[0].stdout
 
 
+@pytest.mark.long
 @pytest.mark.quiet
 def test_a_perturbed_run_supports_no_claim(perturbed):
     r = l.lynx("claim", perturbed[1])
@@ -139,6 +143,7 @@ def test_a_perturbed_run_supports_no_claim(perturbed):
     assert r.returncode != 0 and "on purpose" in r.stdout, r.stdout
 
 
+@pytest.mark.long
 @pytest.mark.quiet
 def test_shown_again_it_says_the_same(perturbed):
     again = l.lynx("perturb", perturbed[1])
