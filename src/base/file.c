@@ -51,6 +51,15 @@ int file_open_to_read(const char *path) {
   return fcntl(fd, F_SETFL, 0) == 0 ? fd : leave_with(fd, errno);
 }
 
+size_t file_head(const char *path, void *ret, size_t size) {
+  struct stat info;
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0) return 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  ssize_t n = fd >= 0 ? read(fd, ret, size) : 0;
+  if (fd >= 0) (void)close(fd); /* only read */
+  return n > 0 ? (size_t)n : 0;
+}
+
 int file_open_to_write(const char *path) {
   const struct timespec look = {.tv_nsec = 50000000};
   int fd = -1;

@@ -15,6 +15,9 @@ enum { FILE_WAIT_S = 10 };
 int file_open_to_read(const char *path);
 /* The same for writing in place, as into a device or a pipe: ETIMEDOUT where nobody reads it for FILE_WAIT_S. */
 int file_open_to_write(const char *path);
+/* What a plain file begins with, size bytes at most; 0: none of it can be had. Nothing else is opened: who opens a pipe and goes away ends
+ * its writer, and what the kernel makes (/proc/kmsg) has no size, and is gone once it was read. */
+size_t file_head(const char *path, void *ret, size_t size);
 /* For a descriptor that is open already. False: ETIMEDOUT. Of what is no pipe: true. */
 bool file_wait_for_first_byte(int fd);
 /* errno's words; of ETIMEDOUT, what it means here. */

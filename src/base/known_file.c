@@ -1,12 +1,10 @@
 #include "base/known_file.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 
 /* The first row of which all marks are found, within the first `within` bytes (0: anywhere in the head). */
 static const struct known_file {
@@ -106,14 +104,10 @@ const char *known_file_text(const char *head, size_t length, const char *command
 
 const char *known_file_at(const char *path, const char *command) {
   enum { HEAD_MAX = 1 << 16 };
-  struct stat info;
-  /* Who opens a pipe and goes away ends its writer. */
-  bool is_file = path != NULL && stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
-  int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-  char *head = fd >= 0 ? xalloc(HEAD_MAX, 1) : NULL;
-  ssize_t n = fd >= 0 ? read(fd, head, HEAD_MAX) : 0;
-  const char *text = n > 0 ? known_file_text(head, (size_t)n, command) : NULL;
+  if (path == NULL) return NULL;
+  char *head = xalloc(HEAD_MAX, 1);
+  size_t n = file_head(path, head, HEAD_MAX);
+  const char *text = n > 0 ? known_file_text(head, n, command) : NULL;
   free(head);
-  if (fd >= 0) (void)close(fd);
   return text;
 }

@@ -1,9 +1,7 @@
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/shell.h"
 #include "cli/command.h"
@@ -55,12 +53,7 @@ static bool tell_json(const struct merge_outcome *o, const char *out) {
 static bool is_samples(const char *path) {
   static const char begins[] = "{\"lynx_samples\":";
   char head[sizeof begins - 1];
-  struct stat info;
-  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  bool same = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head && memcmp(head, begins, sizeof head) == 0;
-  if (fd >= 0) (void)close(fd); /* only read */
-  return same;
+  return file_head(path, head, sizeof head) == sizeof head && memcmp(head, begins, sizeof head) == 0;
 }
 
 static void tell_samples(const struct merge_samples_outcome *o, const char *out) {

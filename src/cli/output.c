@@ -263,12 +263,8 @@ bool make_folder(char *path, size_t size) {
 }
 
 bool file_is_record(const char *path) {
-  char head[16] = "";
-  struct stat info;
-  FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 ? fopen(path, "re") : NULL;
-  size_t n = file != NULL ? fread(head, 1, sizeof head, file) : 0;
-  if (file != NULL) (void)fclose(file); /* it was read */
-  return n == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
+  char head[16];
+  return file_head(path, head, sizeof head) == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
 }
 
 /* Bytes for another program, on a terminal all the same: what would mislead who looks becomes an escape of JSON, or a question mark; our

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -14,16 +13,10 @@
 
 enum { LINE_MOST = 1 << 28, OUT_MOST = 1 << 30, AT_ONCE = 8 };
 
-/* Of a pipe it is not asked: what is read of it is gone. */
+/* A pipe is none: what is read of it is gone. */
 static bool is_part(const char *path) {
-  char head[sizeof RANK_SHARE_MARK] = "";
-  struct stat info;
-  int descriptor = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? file_open_to_read(path) : -1;
-  FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
-  if (file == NULL) return false;
-  size_t n = fread(head, 1, sizeof head - 1, file);
-  (void)fclose(file);
-  return n == sizeof head - 1 && memcmp(head, RANK_SHARE_MARK, n) == 0;
+  char head[sizeof RANK_SHARE_MARK - 1];
+  return file_head(path, head, sizeof head) == sizeof head && memcmp(head, RANK_SHARE_MARK, sizeof head) == 0;
 }
 
 bool rank_pages_are_wanted(const char *ranks, const char *part, const char *const *paths, size_t n) {

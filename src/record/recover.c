@@ -1,9 +1,8 @@
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/sidecar.h"
 #include "record/bundle_private.h"
 
@@ -16,13 +15,7 @@ bool bundle_head(const char *head, size_t length) {
 
 bool bundle_is(const char *path) {
   char head[BUNDLE_HEAD];
-  struct stat info;
-  /* Who opens a pipe and goes away ends its writer; what the kernel makes (/proc/kmsg) has no size, and is gone once it was read. */
-  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < (off_t)sizeof head) return false;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  bool read_all = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
-  if (fd >= 0) (void)close(fd); /* only read */
-  return read_all && bundle_head(head, sizeof head);
+  return file_head(path, head, sizeof head) == sizeof head && bundle_head(head, sizeof head);
 }
 
 /* One row with one number, or one that failed. */
