@@ -214,11 +214,7 @@ static bool find_state(const char *id, enum account_state *ret) {
 }
 
 static bool find_layer(const char *name, struct attribution_cause *ret) {
-  for (int l = 0; name != NULL && l < LAYER_COUNT; l++) {
-    if (strcmp(layer_text((enum layer)l), name) != 0) continue;
-    ret->layered = true;
-    ret->layer = (enum layer)l;
-  }
+  ret->layered = name != NULL && layer_parse(name, &ret->layer);
   return name == NULL || ret->layered;
 }
 

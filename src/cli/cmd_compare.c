@@ -236,26 +236,23 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
     bundle_file_close(&a);
     return EXIT_WRONG_INPUT;
   }
-  int code = EXIT_WRONG_INPUT;
   a.result.contract.decision.margin = option_number(arguments, FLAG_MARGIN, a.result.contract.decision.margin);
-  {
-    comparison_make(&a.result, &b.result, bundle_files_interleaved(&a, &b), &list);
-    bool known = a.result.n_precisions > 0 && b.result.n_precisions > 0 &&
-                 bundle_start_facts(a.bundle, a.result.precisions[0].name, &facts_a, &unread) == LYNX_OK &&
-                 bundle_start_facts(b.bundle, b.result.precisions[0].name, &facts_b, &unread) == LYNX_OK;
-    if (known) capture_diff(&facts_a, &facts_b, &differences);
-    if (strcmp(a.result.seal.root, b.result.seal.root) == 0 && a.result.seal.root[0] != 0)
-      complain("A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");
-    size_t n_refusals = tell_refusals(&a, "A") + tell_refusals(&b, "B");
-    buffer_init(&out, 64 << 20);
-    if (arguments->option[FLAG_JSON] != NULL) write_json(&list, &differences, &out);
-    else
-      (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
-                            &out); /* an overflow: reported below */
-    code = write_buffer(NULL, &out) ? judge(&list, n_refusals) : EXIT_CONDITIONS;
-    buffer_release(&out);
-    comparison_release(&list);
-  }
+  comparison_make(&a.result, &b.result, bundle_files_interleaved(&a, &b), &list);
+  bool known = a.result.n_precisions > 0 && b.result.n_precisions > 0 &&
+               bundle_start_facts(a.bundle, a.result.precisions[0].name, &facts_a, &unread) == LYNX_OK &&
+               bundle_start_facts(b.bundle, b.result.precisions[0].name, &facts_b, &unread) == LYNX_OK;
+  if (known) capture_diff(&facts_a, &facts_b, &differences);
+  if (strcmp(a.result.seal.root, b.result.seal.root) == 0 && a.result.seal.root[0] != 0)
+    complain("A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");
+  size_t n_refusals = tell_refusals(&a, "A") + tell_refusals(&b, "B");
+  buffer_init(&out, 64 << 20);
+  if (arguments->option[FLAG_JSON] != NULL) write_json(&list, &differences, &out);
+  else
+    (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
+                          &out); /* an overflow: reported below */
+  int code = write_buffer(NULL, &out) ? judge(&list, n_refusals) : EXIT_CONDITIONS;
+  buffer_release(&out);
+  comparison_release(&list);
   difference_list_release(&differences);
   fact_list_release(&facts_a);
   fact_list_release(&facts_b);

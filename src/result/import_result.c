@@ -163,7 +163,7 @@ static double weight_of(const char *formula, const struct import_request *r) {
   return strcmp(formula, "guidellm.itl.1") == 0 ? (double)(r->output_tokens - 1) : 1;
 }
 
-static double scale_of(const char *unit) {
+double import_per_second(const char *unit) {
   return strcmp(unit, "ms") == 0 ? 1e3 : strcmp(unit, "ns") == 0 ? 1e9 : strcmp(unit, "us") == 0 ? 1e6 : 1;
 }
 
@@ -271,7 +271,7 @@ static double weighed_mean(const struct weighed *w) {
   return sum / w->weight;
 }
 
-/* The one that stands at that place, of whole weights as if each stood there so often. */
+/* The value at that place of a list in which each value is repeated as often as it weighs. */
 static double weighed_at(const struct weighed *w, double place) {
   double before = 0;
   for (size_t i = 0; i < w->n; i++) {
@@ -310,7 +310,8 @@ void import_recompute(struct imported *m) {
   for (size_t i = 0; i < m->n_figures; i++) {
     struct import_figure *f = &m->figures[i];
     bool counts = strstr(f->formula, ".count.") != NULL, mean;
-    double p = place_of(f->name, &mean), rate = rate_of(f->name, &t, seconds), count = count_of(f->name, &t), scale = scale_of(f->unit);
+    double p = place_of(f->name, &mean), rate = rate_of(f->name, &t, seconds), count = count_of(f->name, &t),
+           scale = import_per_second(f->unit);
     if (strcmp(formula, f->formula) != 0) { /* figures of one formula follow one another */
       formula = f->formula;
       values_by(m, formula, &v);

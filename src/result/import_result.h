@@ -101,6 +101,8 @@ const char *import_words(struct imported *imported, const char *text);
 void import_figure_add(struct imported *imported, const char *name, const char *formula, const char *unit, double stated);
 /* A count that stands in several lines: the sum. */
 void import_figure_count(struct imported *imported, const char *name, const char *formula, double more);
+/* How many of that unit of time are a second; of what is no unit of time: 1. */
+double import_per_second(const char *unit);
 /* Of all that were sent, as far as the tool says how many these were; NaN: it does not. */
 double import_failed_share(const struct imported *imported);
 /* NaN: the tool did not state it. */

@@ -118,8 +118,7 @@ static const char *find_pair(const struct imported *a, const struct imported *b,
 }
 
 static double in_base_units(const struct import_figure *f) {
-  double scale = strcmp(f->unit, "ms") == 0 ? 1e-3 : strcmp(f->unit, "us") == 0 ? 1e-6 : strcmp(f->unit, "ns") == 0 ? 1e-9 : 1;
-  return scale * f->stated;
+  return f->stated / import_per_second(f->unit);
 }
 
 /* --- what a side says of its work --- */
