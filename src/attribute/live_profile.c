@@ -564,7 +564,7 @@ static void divide_lane(struct live_profile *p, size_t at) {
   name_waits(p, at);
 }
 
-/* Each process has an interpreter's lock of its own: of the one that is held most, where others could want it. */
+/* Each process has its own interpreter's lock: the one that is held most counts, of those that other threads could want. */
 static double lock_held(const struct live_profile *p) {
   const struct live_account *at = &p->live->at;
   double most = 0, whole = p->rate[LOOKS_LOCK] * p->window_s[LOOKS_LOCK];

@@ -211,7 +211,7 @@ static int all_ranks(const struct arguments *arguments, const struct account_opt
   return code;
 }
 
-/* False: reported. *ret stays where nothing is told. */
+/* False: it was reported. Without a path *ret stays as it is. */
 static bool read_links(const char *path, struct link_speeds *links, const struct link_speeds **ret) {
   struct fact_list facts = {0};
   if (path == NULL) return true;

@@ -24,7 +24,7 @@ struct device_lines {
 struct device_reading;
 
 struct device_tool {
-  const char *name, *mark; /* that stands in its first line, behind what stands before each line */
+  const char *name, *mark; /* mark: in its first line, after the prefix that each line has */
   const char *family;      /* of its keys */
   void (*read)(struct device_reading *r);
   const char *behind; /* that the next line must hold, too; NULL: none */
@@ -96,7 +96,7 @@ static bool is_number(const char *word) {
   return word[0] != 0 && word[strspn(word, "0123456789")] == 0;
 }
 
-/* A slash becomes a word of its own: "26838/ 32768". */
+/* Blanks around each slash: "26838/ 32768". */
 static const char *apart(const char *cell, char ret[LINE_BYTES]) {
   size_t n = 0;
   for (const char *p = cell; *p != 0 && n + 4 < LINE_BYTES; p++) {
