@@ -119,6 +119,8 @@ static void write_causes(const struct rank_share *s, struct json_writer *json) {
 /* Names once, and in the calls of a group their places among them. */
 static void write_calls(const struct rank_share *s, struct json_writer *json) {
   const char **names = xalloc(s->calls.n + 1, sizeof *names);
+  struct text_set texts = {.n = 0};
+  struct arena arena = {.blocks = NULL};
   size_t n = 0;
   json_key(json, "groups");
   json_open_array(json);
@@ -130,8 +132,7 @@ static void write_calls(const struct rank_share *s, struct json_writer *json) {
     json_open_array(json);
     for (; i < s->calls.n && s->calls.at[i].group == group; i++) {
       const struct collective_call *c = &s->calls.at[i];
-      size_t k = 0;
-      while (k < n && names[k] != c->name) k++;
+      size_t k = text_set_place(&texts, &arena, c->name);
       if (k == n) names[n++] = c->name;
       json_open_array(json);
       json_int(json, (int64_t)k);
@@ -148,6 +149,8 @@ static void write_calls(const struct rank_share *s, struct json_writer *json) {
   }
   json_close(json);
   json_put_texts(json, "names", names, n);
+  text_set_release(&texts);
+  arena_release(&arena);
   free(names);
 }
 

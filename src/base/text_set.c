@@ -46,17 +46,18 @@ static void grow(struct text_set *set) {
   *set = wider;
 }
 
-const char *text_set_keep(struct text_set *set, struct arena *arena, const char *text) {
+static const struct text_slot *keep(struct text_set *set, struct arena *arena, const char *text) {
   if (set->room == 0) draw_secret(set);
   if (2 * set->n >= set->room) grow(set);
   const uint64_t hash = hash_of(set, text);
   struct text_slot *slot = slot_of(set, text, hash);
-  if (slot->text == NULL) {
-    *slot = (struct text_slot){arena_copy(arena, text), hash};
-    set->n++;
-  }
-  return slot->text;
+  if (slot->text == NULL) *slot = (struct text_slot){arena_copy(arena, text), hash, set->n++};
+  return slot;
 }
+
+const char *text_set_keep(struct text_set *set, struct arena *arena, const char *text) { return keep(set, arena, text)->text; }
+
+size_t text_set_place(struct text_set *set, struct arena *arena, const char *text) { return keep(set, arena, text)->place; }
 
 void text_set_release(struct text_set *set) {
   free(set->slots);

@@ -9,6 +9,7 @@ struct text_set {
   struct text_slot {
     const char *text; /* NULL: empty */
     uint64_t hash;
+    size_t place; /* how many were kept before it */
   } * slots;
   size_t n, room; /* room: a power of two */
   uint64_t secret[2];
@@ -16,6 +17,8 @@ struct text_set {
 
 /* The one that is kept. The same arena each time. */
 const char *text_set_keep(struct text_set *set, struct arena *arena, const char *text);
+/* The same, and which of them it is: the first that was kept is 0. */
+size_t text_set_place(struct text_set *set, struct arena *arena, const char *text);
 void text_set_release(struct text_set *set);
 
 #endif

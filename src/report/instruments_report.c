@@ -172,8 +172,8 @@ static void put_traits(const struct instruments *r, const struct instrument *a, 
   size_t n_same = 0;
   size_t n_unlike = 0;
   for (size_t i = 0; i < r->n_traits; i++) n_unlike += r->traits[i].differs;
-  (void)buffer_printf(out, "\nA: %s, %s\nB: %s, %s\n%s", a->name, a->m.files[0].name, b->name, b->m.files[0].name,
-                      n_unlike > 0 ? "what they did unlike:\n" : "");
+  (void)buffer_printf(out, "\nA: %s, %s\nB: %s, %s\n", a->name, a->m.files[0].name, b->name, b->m.files[0].name);
+  if (n_unlike > 0) (void)buffer_text(out, "what they did unlike:\n");
   for (size_t i = 0; i < r->n_traits; i++) {
     const struct instrument_trait *t = &r->traits[i];
     n_same += !t->differs;

@@ -81,4 +81,6 @@ const struct formula formulas[FORMULA_COUNT] = {
                              "seconds / requests that the server's own histogram of the time to the first token gained in the counted "
                              "windows: from its frontend's clock, of whoever asked"},
     [FORMULA_SERVER_E2E] = {"lynx.server_e2e.1", "whole answer", "ns", "the same of the server's histogram of whole requests"},
+    [FORMULA_SERVER_ITL] = {"lynx.server_itl.1", "between tokens", "ns",
+                            "seconds / gaps that the server's own histogram of the time between tokens gained in the counted windows"},
 };

@@ -206,7 +206,8 @@ enum lynx_status instrument_of_server(struct bytes before, struct bytes after, c
     enum metrics_series sum, count;
     const char *name, *formula;
   } times[] = {{METRICS_FIRST_TOKEN_SUM, METRICS_FIRST_TOKEN_COUNT, "time to first token mean", "server.ttft.1"},
-               {METRICS_WHOLE_SUM, METRICS_WHOLE_COUNT, "end to end mean", "server.e2e.1"}};
+               {METRICS_WHOLE_SUM, METRICS_WHOLE_COUNT, "end to end mean", "server.e2e.1"},
+               {METRICS_GAP_SUM, METRICS_GAP_COUNT, "inter-token latency mean", "server.itl.1"}};
   static const enum metrics_series told[] = {METRICS_RUNNING,       METRICS_FINISHED,          METRICS_PROMPT_TOKENS,
                                              METRICS_OUTPUT_TOKENS, METRICS_FIRST_TOKEN_COUNT, METRICS_WHOLE_COUNT};
   for (size_t i = 0; i < LYNX_COUNT(told); i++) {

@@ -76,6 +76,7 @@ static int class_of(const char *formula) {
                  {"vllm.itl.1", 3},
                  {"lynx.itl.1", 3},
                  {"inference_perf.itl.1", 3},
+                 {"server.itl.1", 3},
                  {"server.ttft.1", 5},
                  {"server.e2e.1", 7},
                  {"lynx.ttft.1", 4},

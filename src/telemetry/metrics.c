@@ -59,6 +59,12 @@ static const struct {
                              {"vllm:e2e_request_latency_seconds_count", "sglang:e2e_request_latency_seconds_count",
                               "tgi_request_duration_count", "trtllm_e2e_request_latency_seconds_count",
                               "e2e_request_latency_seconds_count"}},
+    [METRICS_GAP_SUM] = {"server.inter_token_sum_s",
+                         {"vllm:inter_token_latency_seconds_sum", "vllm:time_per_output_token_seconds_sum",
+                          "sglang:inter_token_latency_seconds_sum"}},
+    [METRICS_GAP_COUNT] = {"server.inter_token_count",
+                           {"vllm:inter_token_latency_seconds_count", "vllm:time_per_output_token_seconds_count",
+                            "sglang:inter_token_latency_seconds_count"}},
 };
 
 static const struct {

@@ -30,6 +30,8 @@ enum metrics_series {
   METRICS_FIRST_TOKEN_COUNT,
   METRICS_WHOLE_SUM,
   METRICS_WHOLE_COUNT,
+  METRICS_GAP_SUM, /* of the times between tokens */
+  METRICS_GAP_COUNT,
   METRICS_COUNT
 };
 

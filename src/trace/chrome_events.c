@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/json_scan.h"
 #include "base/number.h"
 #include "base/scan.h"
 #include "trace/device_places.h"
@@ -38,7 +39,7 @@ struct reading {
   int64_t n_events, lost[TRACE_LOSS_COUNT];
   const struct chrome_category *last; /* most events are of the category of the one before */
   size_t last_length;
-  struct buffer name; /* where it had to be unescaped */
+  struct arena texts; /* of one event: what had escapes in it */
   struct open *open;
   size_t n_open, room;
   struct device_places *places;
@@ -167,25 +168,13 @@ static int64_t identity(struct bytes text) {
   return (int64_t)(hash >> 2) + ((int64_t)1 << 61); /* beyond any real one */
 }
 
-/* Escapes undone, into r->name. \uXXXX beyond ASCII is '?': names of kernels and operators have none. */
-static struct bytes unescape(struct reading *r, struct bytes text) {
-  buffer_clear(&r->name);
-  for (size_t i = 0; i < text.length; i++) {
-    char c = text.ptr[i];
-    if (c == '\\' && i + 1 < text.length) {
-      c = text.ptr[++i];
-      if (c == 'u') {
-        char digits[5] = {0};
-        size_t n = text.length - i - 1 < 4 ? text.length - i - 1 : 4;
-        memcpy(digits, text.ptr + i + 1, n);
-        long code = strtol(digits, NULL, 16);
-        i += n;
-        c = code >= 32 && code < 127 ? (char)code : '?';
-      } else if (c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f') c = ' ';
-    }
-    if (!buffer_append(&r->name, &c, 1)) break;
-  }
-  return (struct bytes){r->name.data != NULL ? r->name.data : "", r->name.length};
+/* Escapes undone; as it is, where one of them is wrong. */
+static struct bytes unescape(struct reading *r, struct bytes raw) {
+  char *text = arena_alloc(&r->texts, raw.length + 1, 1);
+  int64_t length = json_scan_text(raw, text, raw.length + 1);
+  if (length < 0) return raw;
+  for (char *end; (end = memchr(text, 0, (size_t)length)) != NULL;) *end = '?'; /* no name goes on behind it */
+  return (struct bytes){text, (size_t)length};
 }
 
 /* --- events --- */
@@ -243,13 +232,13 @@ static const struct chrome_category *category_of(struct reading *r, struct bytes
   return NULL;
 }
 
-static void read_arguments(const struct chrome_format *format, struct trace_span *span, struct bytes arguments) {
+static void read_arguments(struct reading *r, struct trace_span *span, struct bytes arguments) {
   if (arguments.length < 2 || arguments.ptr[0] != '{') return;
   const char *p = arguments.ptr + 1, *end = arguments.ptr + arguments.length;
   for (bool last = false, escaped; !last;) {
     struct bytes key, value;
     if (read_member(&p, end, &key, &value, &escaped, &last) != EVENT_GOOD) return; /* what came before it counts */
-    if (!last) format->argument(span, key, value);
+    if (!last) r->format->argument(span, key, escaped ? unescape(r, value) : value);
   }
 }
 
@@ -312,7 +301,7 @@ static void emit(struct reading *r, const struct event *e, const struct chrome_c
   if (category != NULL && category->kind == TRACE_RUNTIME && device_places_find(r->places, process, thread, &device) == PLACE_WORK)
     category = NULL;
   if (category == NULL && !take_place(r, e, &span)) return;
-  if (category != NULL && category->arguments && r->format->argument != NULL && e != NULL) read_arguments(r->format, &span, e->arguments);
+  if (category != NULL && category->arguments && r->format->argument != NULL && e != NULL) read_arguments(r, &span, e->arguments);
   struct bytes named = {category != NULL ? category->name : "", category != NULL ? strlen(category->name) : 0};
   if (r->format->finish != NULL && !r->format->finish(&span, named)) {
     r->lost[TRACE_LOSS_UNUSED]++;
@@ -438,6 +427,7 @@ static enum lynx_status read_events(struct reading *r) {
     if (p < end) outcome = *p == '{' ? read_event(&p, end, &event) : EVENT_BAD;
     if (outcome == EVENT_GOOD) {
       take_event(r, &event);
+      arena_release(&r->texts);
       w->at = (size_t)(p - w->data);
       if (r->n_events % PROGRESS_EVENTS == 0 && !tell_progress(r)) return LYNX_OK;
       continue;
@@ -560,7 +550,6 @@ enum lynx_status chrome_read(const struct chrome_format *format, struct trace_so
   struct reading r = {.format = format, .sink = sink, .error = error != NULL ? error : &own};
   enum lynx_status status;
   window_init(&r.window, source);
-  buffer_init(&r.name, EVENT_MAX);
   r.places = xalloc(1, sizeof *r.places);
   (void)window_more(&r.window, r.error);
   const char *p = scan_blanks(r.window.data, r.window.data + r.window.length);
@@ -576,7 +565,7 @@ enum lynx_status chrome_read(const struct chrome_format *format, struct trace_so
   for (size_t i = 0; i < r.n_open; i++) free(r.open[i].name);
   free(r.open);
   free(r.places);
-  buffer_release(&r.name);
+  arena_release(&r.texts);
   window_release(&r.window);
   return status;
 }

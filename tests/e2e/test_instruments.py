@@ -363,6 +363,9 @@ vllm:time_to_first_token_seconds_count{{model_name="m"}} {n}
 # TYPE vllm:e2e_request_latency_seconds histogram
 vllm:e2e_request_latency_seconds_sum{{model_name="m"}} {whole}
 vllm:e2e_request_latency_seconds_count{{model_name="m"}} {n}
+# TYPE vllm:inter_token_latency_seconds histogram
+vllm:inter_token_latency_seconds_sum{{model_name="m"}} {gaps}
+vllm:inter_token_latency_seconds_count{{model_name="m"}} {n_gaps}
 """
 
 
@@ -370,10 +373,11 @@ def pages(d, n, first, whole, tokens, form=VLLM_PAGE):
     """Before: 1000 requests of somebody, in the same counters."""
     before, after = f"{d}/before.prom", f"{d}/after.prom"
     with open(before, "w") as file:
-        file.write(form.format(n=1000, prompts=5000, tokens=7000, first=50.0, whole=900.0))
+        file.write(form.format(n=1000, prompts=5000, tokens=7000, first=50.0, whole=900.0, gaps=60.0, n_gaps=6000))
     with open(after, "w") as file:
         counts = dict(n=1000 + n, prompts=5000 + 100 * n, tokens=7000 + tokens * n)
-        file.write(form.format(first=50.0 + first * n, whole=900.0 + whole * n, **counts))
+        gaps = dict(gaps=60 + (whole - first) * n, n_gaps=6000 + (tokens - 1) * n)
+        file.write(form.format(first=50.0 + first * n, whole=900.0 + whole * n, **gaps, **counts))
     return before, after
 
 
@@ -386,7 +390,15 @@ def test_the_servers_own_clock_and_count(tmp_path):
         "output tokens",
         "time to first token",
         "whole answer",
+        "time per output token",
     }
+    with open(a) as file:
+        record = json.load(file)
+    with open(a, "w") as file:
+        json.dump(record | {"mean_itl_ms": 10.0}, file)
+    assert figure(judged(0, a, *pages(tmp_path, 200, 1.0, 2.27, 128)), "inter-token latency")["ratio"] == pytest.approx(1)
+    text = lynxbench("compare", "--instruments", a, *pages(tmp_path, 200, 1.0, 2.27, 128)).stdout
+    assert "what they did unlike:\n  load\n" in text, text
     behind = lynxbench("compare", "--instruments", a, *pages(tmp_path, 200, 0.7, 1.97, 128), code=3).stdout
     assert "time to first token, mean: 300 ms lie before the server's clock and behind it." in behind
     others = judged(3, a, *pages(tmp_path, 300, 1.0, 2.27, 128))

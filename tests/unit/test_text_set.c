@@ -19,6 +19,7 @@ int main(void) {
       if (round == 0) kept[i] = found;
       CHECK_TEXT(found, text);
       CHECK(found == kept[i] && found != text);
+      CHECK_INT(text_set_place(&set, &arena, text), i);
     }
   CHECK_INT(set.n, TEXTS);
   CHECK_TEXT(text_set_keep(&set, &arena, ""), "");
