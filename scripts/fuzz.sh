@@ -9,7 +9,7 @@ flags="-g -O1 -std=c17 -D_GNU_SOURCE -DLYNX_VERSION=\\\"fuzz\\\" -DTEMPLATES=\\\
 mkdir -p $dir
 meson_lists=build/src
 [ -f build/build.ninja ] || meson setup build >/dev/null
-ninja -C build src/executor/probes_list.c src/result/importers_list.c src/history/series_readers_list.c src/attribute/rules_list.c src/attribute/live_rules_list.c src/trace/readers_list.c src/ledger/stores_list.c src/experiment/perturbers_list.c src/experiment/slowed_function_module.c src/experiment/slowed_library_object.c src/experiment/take_gpu_kernel.c src/report/report_style.c src/page/page_style.c src/page/site_script.c src/page/site_openapi.c >/dev/null
+ninja -C build src/executor/probes_list.c src/result/importers_list.c src/history/series_readers_list.c src/attribute/rules_list.c src/trace/readers_list.c src/ledger/stores_list.c src/experiment/perturbers_list.c src/experiment/slowed_function_module.c src/experiment/slowed_library_object.c src/experiment/take_gpu_kernel.c src/report/report_style.c src/page/page_style.c src/page/site_script.c src/page/site_openapi.c >/dev/null
 major=$(sed -n 's/^#define DNNL_VERSION_MAJOR *\([0-9]*\).*/\1/p' /usr/include/oneapi/dnnl/dnnl_version.h)
 base=$(ls src/base/*.c)
 record=$(ls src/record/*.c)
@@ -50,7 +50,7 @@ build log $base $contract $record $result src/load/*.c src/telemetry/metrics.c $
 build import $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build capture $base $executor $common -lhwloc -lelf
 build model $base $executor $common -lhwloc -lelf
-attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/attribute/live_rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/attribute/live_rules_list.c $meson_lists/trace/readers_list.c"
+attribute="$(ls src/attribute/*.c src/attribute/rules/*.c src/trace/*.c src/trace/readers/*.c) $meson_lists/attribute/rules_list.c $meson_lists/trace/readers_list.c"
 experiment="$(ls src/experiment/*.c src/experiment/perturbers/*.c) $meson_lists/experiment/perturbers_list.c $meson_lists/experiment/slowed_function_module.c $meson_lists/experiment/slowed_library_object.c $meson_lists/experiment/take_gpu_kernel.c src/telemetry/cupti_socket.c src/telemetry/process_tree.c src/telemetry/node_map.c src/telemetry/control_group.c src/measure/environment.c"
 build trace $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $attribute $common -lsqlite3 -lhwloc -lelf
 build python src/executor/python_imports.c

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "attribute/live_pace.h"
-#include "attribute/live_rule.h"
+#include "attribute/rule.h"
 
 #define RUNS_MOST 0.3 /* of what the server runs */
 #define LEADS 0.2     /* of the time: a finding is the verdict where nothing is full */
@@ -310,11 +310,6 @@ static void judge_bound(struct live *live) {
   }
 }
 
-static int by_share(const void *a, const void *b) {
-  const struct finding *x = a, *y = b;
-  return x->share > y->share ? -1 : x->share < y->share;
-}
-
 /* Code and settings are changed where a server is started; of one that runs already nothing is, where the rule has no other way. */
 static const char *confirm_by(const struct live *live, const struct finding *f) {
   static const char *const at_start[] = {"function", "library", "setting"};
@@ -326,15 +321,8 @@ static const char *confirm_by(const struct live *live, const struct finding *f) 
 }
 
 static void find_causes(struct live *live) {
-  for (size_t i = 0; live_rules_all[i] != NULL && live->n_findings < LIVE_FINDINGS_MAX; i++) {
-    struct finding *f = &live->findings[live->n_findings];
-    if (live->at.n_lanes == 0 && !live_rules_all[i]->from_outside) continue;
-    *f = live_rules_all[i]->found;
-    f->id = live_rules_all[i]->name;
-    f->confirm_by = confirm_by(live, f);
-    if (live_rules_all[i]->apply(live, f)) live->n_findings++;
-  }
-  if (live->n_findings > 0) qsort(live->findings, live->n_findings, sizeof *live->findings, by_share);
+  live->n_findings = rules_run(&(struct evidence){.live = live}, live->findings, LIVE_FINDINGS_MAX);
+  for (size_t i = 0; i < live->n_findings; i++) live->findings[i].confirm_by = confirm_by(live, &live->findings[i]);
 }
 
 /* Three ways not to see a server, and what mends each. */

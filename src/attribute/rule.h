@@ -1,6 +1,7 @@
-/* attribute/rule.h: what an account makes one suspect: one rule a file, each with its threshold and where that comes from.
- * Order    rules run on one account; a rule that does not apply says nothing
- * Limits   what a trace shows is accounted at best: nothing here is confirmed */
+/* attribute/rule.h: what an account makes one suspect, of a trace or of a run: one rule a file, each with its threshold and where that
+ * comes from.
+ * Order    rules run on one account; a rule whose evidence is not there is not asked, one that does not apply says nothing
+ * Limits   what an account shows is accounted at best: nothing here is confirmed */
 #ifndef ATTRIBUTE_RULE_H
 #define ATTRIBUTE_RULE_H
 
@@ -9,17 +10,25 @@
 #include "attribute/host_names.h"
 #include "result/finding.h"
 
+struct live;
+
+/* Of a trace, or of a run. */
 struct evidence {
-  const struct timeline *timeline;
+  const struct timeline *timeline; /* a trace's; NULL: none */
   const struct account *account;
   const struct host_names *host;         /* what the host was in, by name; NULL: not looked at */
   const struct collectives *collectives; /* over several ranks; NULL: one */
+  const struct live *live;               /* attribute/live.h; NULL: no run */
 };
+
+/* What a rule goes by. A trace has spans and no requests; of a run threads are sampled, where the server's host can be seen. */
+enum rule_needs { NEEDS_TRACE, NEEDS_REQUESTS, NEEDS_THREADS };
 
 struct rule {
   const char *name, *summary;
   const char *threshold; /* in words, and its source */
-  /* Required. False: does not apply. Sets share, evidence, next and what else it knows; the rest stands in `found`. */
+  enum rule_needs needs;
+  /* Required. False: does not apply. Sets share, evidence, next and what else it knows; the rest is in `found`. */
   bool (*apply)(const struct evidence *evidence, struct finding *ret);
   struct finding found; /* what is the same every time */
 };

@@ -396,7 +396,8 @@ def test_the_servers_own_clock_and_count(tmp_path):
         record = json.load(file)
     with open(a, "w") as file:
         json.dump(record | {"mean_itl_ms": 10.0}, file)
-    assert figure(judged(0, a, *pages(tmp_path, 200, 1.0, 2.27, 128)), "inter-token latency")["ratio"] == pytest.approx(1)
+    gaps = figure(judged(0, a, *pages(tmp_path, 200, 1.0, 2.27, 128)), "inter-token latency")
+    assert gaps["ratio"] == pytest.approx(1)
     text = lynxbench("compare", "--instruments", a, *pages(tmp_path, 200, 1.0, 2.27, 128)).stdout
     assert "what they did unlike:\n  load\n" in text, text
     behind = lynxbench("compare", "--instruments", a, *pages(tmp_path, 200, 0.7, 1.97, 128), code=3).stdout

@@ -147,8 +147,8 @@ int main(void) {
   struct finding findings[FINDINGS_MAX];
   struct account account;
   size_t n_rules = 0;
-  while (rules_all[n_rules] != NULL) n_rules++;
-  CHECK_INT(n_rules, sizeof rows / sizeof rows[0]); /* every rule is planted */
+  for (size_t i = 0; rules_all[i] != NULL; i++) n_rules += rules_all[i]->needs == NEEDS_TRACE;
+  CHECK_INT(n_rules, sizeof rows / sizeof rows[0]); /* every one of a trace is planted */
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     size_t n = run(rows[i].iteration, strcmp(rows[i].id, "straggler") == 0 ? &late : NULL, findings, &account);
     if (!found(findings, n, rows[i].id)) (void)printf("%s:\n", rows[i].id);

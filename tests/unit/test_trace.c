@@ -8,7 +8,7 @@
 struct seen {
   int64_t n, start_ns, duration_ns, lost[TRACE_LOSS_COUNT];
   enum trace_kind kind;
-  char name[200], fact[200];
+  char name[200], fact[200], group[200];
   int64_t stream, device, process, thread;
   uint64_t correlation;
   int64_t n_samples, n_frames, weight;
@@ -26,6 +26,7 @@ static void take_span(void *context, const struct trace_span *s) {
   seen->thread = s->thread;
   seen->correlation = s->correlation;
   (void)snprintf(seen->name, sizeof seen->name, "%.*s", (int)s->name.length, s->name.ptr);
+  (void)snprintf(seen->group, sizeof seen->group, "%.*s", (int)s->group.length, s->group.length > 0 ? s->group.ptr : "");
 }
 
 static void take_sample(void *context, const struct trace_sample *s) {
@@ -124,7 +125,8 @@ static const char kernel[] =
     "\"correlation\":9}},\n{\"ph\":\"s\",\"id\":9,\"pid\":7,\"tid\":8,\"ts\":1.5,\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n"
     "{ \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a \\\"quoted\\\" kernel\", \"pid\": 0, \"tid\": 7, \"ts\": 10.001, \"dur\": "
     "0.002,\n "
-    "\"args\": { \"device\": 1, \"stream\": 7, \"correlation\": 9, \"grid\": [1, 2, 3] } }\n],\"traceName\":\"x\"}";
+    "\"args\": { \"device\": 1, \"stream\": 7, \"correlation\": 9, \"Process Group Name\": "
+    "\"tp \\\"\\u00e9\\u0000\\\"\", \"grid\": [1, 2, 3] } }\n],\"traceName\":\"x\"}";
 
 static void check_kineto(void) {
   struct seen seen;
@@ -139,6 +141,7 @@ static void check_kineto(void) {
     CHECK_INT(seen.stream, 7);
     CHECK_INT((int64_t)seen.correlation, 9);
     CHECK_TEXT(seen.name, "a \"quoted\" kernel");
+    CHECK_TEXT(seen.group, "tp \"é?\"");
     CHECK_TEXT(seen.fact, "rank=3");
     CHECK_INT(seen.lost[TRACE_LOSS_UNUSED], 1);
     CHECK_INT(seen.lost[TRACE_LOSS_TRUNCATED] + seen.lost[TRACE_LOSS_DAMAGED], 0);

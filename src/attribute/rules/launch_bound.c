@@ -31,8 +31,10 @@ const struct rule rule_launch_bound = {
         "launch calls and their latency claim 10 % of the window, and the median kernel is no longer than the median launch call and "
         "the device's own latency; the mean launch call takes at most ten times the median one: our choice, after the launch statistics of "
         "HolisticTraceAnalysis",
+    .needs = NEEDS_TRACE,
     .apply = apply,
     .found = {
+        .rung = RUNG_ACCOUNTED,
         .title = "bound by launching kernels",
         .symptom = LAYER_ACCELERATOR,
         .contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_FRAMEWORK) | LAYER_BIT(LAYER_RUNTIME) | LAYER_BIT(LAYER_SYSTEM),

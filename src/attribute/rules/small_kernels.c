@@ -24,8 +24,10 @@ const struct rule rule_small_kernels = {
     .summary = "kernels too short to fill the device: small batches",
     .threshold = "the device computes for half of the window; the median kernel is shorter than 10 us and nine in ten are shorter than 100 "
                  "us: 10 us is TraceLens's mark of a short kernel",
+    .needs = NEEDS_TRACE,
     .apply = apply,
-    .found = {.title = "runs small kernels: the batch may be too small",
+    .found = {.rung = RUNG_ACCOUNTED,
+              .title = "runs small kernels: the batch may be too small",
               .symptom = LAYER_ACCELERATOR,
               .contributing = LAYER_BIT(LAYER_SERVING) | LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(LAYER_DEMAND),
               .open = "the batch size and the device's occupancy: this account does not read them",

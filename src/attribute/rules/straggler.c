@@ -35,8 +35,10 @@ const struct rule rule_straggler = {
     .threshold = "half of what the ranks wait for one another, and half as much again as by chance, is in collectives in which one rank is "
                  "last alone, half as "
                  "much again as for the next one, and takes 2 % of the window of those who wait: our choice",
+    .needs = NEEDS_TRACE,
     .apply = apply,
-    .found = {.title = "waits for one rank",
+    .found = {.rung = RUNG_ACCOUNTED,
+              .title = "waits for one rank",
               .symptom = LAYER_RUNTIME,
               .contributing = LAYER_BIT(LAYER_ACCELERATOR) | LAYER_BIT(LAYER_FACILITY) | LAYER_BIT(LAYER_SYSTEM) |
                               LAYER_BIT(LAYER_APPLICATION),
