@@ -55,9 +55,13 @@ static const struct text_slot *keep(struct text_set *set, struct arena *arena, c
   return slot;
 }
 
-const char *text_set_keep(struct text_set *set, struct arena *arena, const char *text) { return keep(set, arena, text)->text; }
+const char *text_set_keep(struct text_set *set, struct arena *arena, const char *text) {
+  return keep(set, arena, text)->text;
+}
 
-size_t text_set_place(struct text_set *set, struct arena *arena, const char *text) { return keep(set, arena, text)->place; }
+size_t text_set_place(struct text_set *set, struct arena *arena, const char *text) {
+  return keep(set, arena, text)->place;
+}
 
 void text_set_release(struct text_set *set) {
   free(set->slots);
