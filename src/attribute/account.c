@@ -30,6 +30,7 @@ enum {
   BIT_OPERATOR,
   BIT_PYTHON,
   BIT_RANGE,
+  BIT_SYSTEM,
   BIT_QUEUED,
   BIT_GRAPH,
   BIT_PROFILER,
@@ -96,9 +97,9 @@ static void histogram_add(struct histogram *h, int64_t value) {
   h->sum = sum_ns(h->sum, value);
   if (h->n == 1 || value < h->least) h->least = value;
   if (h->n == 1 || value > h->greatest) h->greatest = value;
-  if (value >= 8) {
+  if (value >= BINS_OCTAVE) {
     int octave = 63 - __builtin_clzll((uint64_t)value);
-    bin = (size_t)(octave - 2) * 8 + (size_t)((uint64_t)value >> (octave - 3) & 7);
+    bin = (size_t)(octave - BINS_BITS + 1) * BINS_OCTAVE + (size_t)((uint64_t)value >> (octave - BINS_BITS) & (BINS_OCTAVE - 1));
   } else if (value > 0) bin = (size_t)value;
   h->bins[bin < HISTOGRAM_BINS ? bin : HISTOGRAM_BINS - 1]++;
 }
@@ -108,9 +109,9 @@ int64_t histogram_quantile(const struct histogram *h, double p) {
   for (size_t i = 0; i < HISTOGRAM_BINS; i++) {
     seen += h->bins[i];
     if (h->bins[i] > 0 && seen > wanted) {
-      if (i < 8) return (int64_t)i;
-      int octave = (int)(i / 8) + 2;
-      int64_t low = (int64_t)(8 + i % 8) << (octave - 3), width = (int64_t)1 << (octave - 3);
+      if (i < BINS_OCTAVE) return (int64_t)i;
+      int octave = (int)(i / BINS_OCTAVE) + BINS_BITS - 1;
+      int64_t low = (int64_t)(BINS_OCTAVE + i % BINS_OCTAVE) << (octave - BINS_BITS), width = (int64_t)1 << (octave - BINS_BITS);
       int64_t middle = low + width / 2;
       return middle < h->least ? h->least : middle > h->greatest ? h->greatest : middle;
     }
@@ -182,9 +183,10 @@ static enum account_state host_state(set open) {
   static const struct {
     int bit;
     enum account_state state;
-  } order[] = {{BIT_COMPILE, STATE_COMPILE},   {BIT_DATA, STATE_DATA},         {BIT_TOKENIZER, STATE_TOKENIZER}, {BIT_SYNC, STATE_SYNC},
-               {BIT_LAUNCH, STATE_LAUNCH},     {BIT_ALLOCATE, STATE_ALLOCATE}, {BIT_COPY_CALL, STATE_COPY_CALL}, {BIT_CALL, STATE_CALL},
-               {BIT_OPERATOR, STATE_OPERATOR}, {BIT_PYTHON, STATE_PYTHON},     {BIT_RANGE, STATE_RANGE}};
+  } order[] = {{BIT_COMPILE, STATE_COMPILE},     {BIT_DATA, STATE_DATA},     {BIT_TOKENIZER, STATE_TOKENIZER},
+               {BIT_SYNC, STATE_SYNC},           {BIT_LAUNCH, STATE_LAUNCH}, {BIT_ALLOCATE, STATE_ALLOCATE},
+               {BIT_COPY_CALL, STATE_COPY_CALL}, {BIT_CALL, STATE_CALL},     {BIT_OPERATOR, STATE_OPERATOR},
+               {BIT_PYTHON, STATE_PYTHON},       {BIT_RANGE, STATE_RANGE},   {BIT_SYSTEM, STATE_SYSTEM}};
   for (size_t i = 0; i < LYNX_COUNT(order); i++)
     if (open & BIT(order[i].bit)) return order[i].state;
   return STATE_NOTHING;
@@ -286,6 +288,7 @@ static set call_bits(enum work_class work) {
     case WORK_SYNCHRONISE: return BIT(BIT_SYNC);
     case WORK_ALLOCATE: return BIT(BIT_ALLOCATE);
     case WORK_COPY_CALL: return BIT(BIT_COPY_CALL);
+    case WORK_COMPILE: return BIT(BIT_COMPILE);
     default: return BIT(BIT_CALL);
   }
 }
@@ -303,6 +306,7 @@ static set host_bits_of(const struct sweep *s, const struct span *span) {
   switch ((enum trace_kind)span->kind) {
     case TRACE_RUNTIME: return BIT(BIT_ANY_RUNTIME) | (!speaks ? 0 : (span->flags & SPAN_COLD) ? BIT(BIT_COMPILE) : call_bits(work));
     case TRACE_OVERHEAD: return BIT(BIT_PROFILER);
+    case TRACE_SYSTEM: return speaks ? BIT(BIT_SYSTEM) : 0;
     case TRACE_OPERATOR:
       bits = work == WORK_COMMUNICATION ? BIT(BIT_ANY_COMMUNICATION) : work == WORK_DATA_LOADER ? BIT(BIT_ANY_DATA) : BIT(BIT_ANY_OPERATOR);
       if (speaks) bits |= BIT(BIT_OPERATOR) | (work < WORK_COMPUTE_END ? BIT(BIT_HOST_CLASS + work) : 0);
@@ -328,6 +332,20 @@ static enum copy_way copy_way(const char *direction) {
                                           : COPY_WAY_OTHER;
 }
 
+static void note_longest(struct sweep *s, enum work_class work, const struct span *span) {
+  int64_t *longest = &s->account->class_longest_ns[work];
+  if (in_window(s) && span->duration_ns > *longest) *longest = span->duration_ns;
+}
+
+/* Of the host, where nothing else computes. What stands within another conversion or copy is a part of it. */
+static void note_operator(struct sweep *s, const struct span *span) {
+  enum work_class work = (enum work_class)s->timeline->names[span->name].work;
+  static const set moves = BIT(BIT_HOST_CLASS + WORK_CONVERSION) | BIT(BIT_HOST_CLASS + WORK_LAYOUT);
+  bool within = work < WORK_COMPUTE_END && (BIT(BIT_HOST_CLASS + work) & moves) != 0 && (s->open & moves) != 0;
+  s->account->class_n[work] += !within;
+  note_longest(s, work, span);
+}
+
 /* Counts what a device span says beside its time. */
 static void note_device_span(struct sweep *s, const struct span *span) {
   const struct timeline *t = s->timeline;
@@ -335,6 +353,7 @@ static void note_device_span(struct sweep *s, const struct span *span) {
   enum work_class work = (enum work_class)t->names[span->name].work;
   a->class_busy_ns[work] = sum_ns(a->class_busy_ns[work], span->duration_ns);
   a->class_n[work]++;
+  note_longest(s, work, span);
   if (work < WORK_COMPUTE_END) histogram_add(&a->kernels, span->duration_ns);
   if (work == WORK_COPY) a->n_copies++;
   if (span->kind == TRACE_COPY) {
@@ -387,8 +406,7 @@ static void sweep_run(struct sweep *s) {
     sweep_to(s, span->start_ns);
     if (mine) note_device_span(s, span);
     if (span->kind == TRACE_RUNTIME) note_call(s, span);
-    if (s->account->device < 0 && span->kind == TRACE_OPERATOR)
-      s->account->class_n[s->timeline->names[span->name].work]++; /* nothing else computes */
+    if (s->account->device < 0 && span->kind == TRACE_OPERATOR) note_operator(s, span);
     if (span->flags & SPAN_LAUNCHES) { /* handed over at the end of the call, it waits until it starts on the device */
       const struct link *link = &t->links[span->link - 1];
       if (link->first_ns > end_ns && link->device == s->account->device)
@@ -495,6 +513,7 @@ static void choose_window(struct sweep *s) {
     const struct span *span = &t->spans[i];
     if (span->flags & SPAN_ORPHAN) continue;
     int64_t end_ns = span->start_ns + span->duration_ns;
+    if (span->kind == TRACE_OVERHEAD && t->n_kind[TRACE_OVERHEAD] < (int64_t)t->n_spans) continue; /* the profiler's, not the job's */
     if (span->start_ns < first_ns) first_ns = span->start_ns;
     if (end_ns > last_ns) last_ns = end_ns;
     if (t->names[span->name].work != WORK_STEP || t->tracks[span->track].on_device || (span->flags & SPAN_COLD)) continue;
@@ -670,6 +689,8 @@ static const struct state_words {
         LAYER_APPLICATION),
     ROW(RANGE, "idle.range", "idle inside a range that the program named", "inside a range that the program named", true, LAYER_APPLICATION,
         LAYER_APPLICATION),
+    ROW(SYSTEM, "idle.system_call", "idle while the host is in a call of the operating system, most often a wait",
+        "in a call of the operating system, most often a wait", false, LAYER_SYSTEM, LAYER_SYSTEM),
     ROW(NOTHING, "unexplained.nothing", "nothing is recorded", NULL, false, LAYER_SYSTEM, LAYER_SYSTEM),
 };
 
@@ -678,7 +699,8 @@ const char *account_state_id(enum account_state state) {
       [WORK_UNKNOWN] = "compute.unclassified", [WORK_ATTENTION] = "compute.attention",   [WORK_CONVOLUTION] = "compute.convolution",
       [WORK_EXPERTS] = "compute.experts",      [WORK_MATRIX] = "compute.matrix_product", [WORK_NORMALISATION] = "compute.normalisation",
       [WORK_SAMPLING] = "compute.sampling",    [WORK_CONVERSION] = "compute.conversion", [WORK_INDEXING] = "compute.indexing",
-      [WORK_LAYOUT] = "compute.layout",        [WORK_REDUCTION] = "compute.reduction",   [WORK_ELEMENTWISE] = "compute.elementwise"};
+      [WORK_LAYOUT] = "compute.layout",        [WORK_REDUCTION] = "compute.reduction",   [WORK_ELEMENTWISE] = "compute.elementwise",
+      [WORK_DELEGATED] = "compute.delegated"};
   return state < STATE_COMMUNICATION ? compute[state] : state_words[state - WORK_COMPUTE_END].id;
 }
 

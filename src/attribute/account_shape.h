@@ -28,6 +28,7 @@ enum account_state {
   STATE_OPERATOR,  /* ... is in a framework's operator */
   STATE_PYTHON,    /* ... is in Python code outside operators */
   STATE_RANGE,     /* ... is in a range that the program named, and nothing else is recorded */
+  STATE_SYSTEM,    /* ... is in a call of the operating system, and nothing else is recorded */
   STATE_NOTHING,   /* nothing is recorded: not explained */
   STATE_COUNT
 };
@@ -53,9 +54,9 @@ enum copy_way { COPY_WAY_TO_DEVICE, COPY_WAY_TO_HOST, COPY_WAY_WITHIN, COPY_WAY_
 
 enum account_window { WINDOW_AUTO, WINDOW_STEPS, WINDOW_DEVICE, WINDOW_TRACE };
 
-enum { HISTOGRAM_BINS = 512, DEPTH_BINS = 16 };
+enum { BINS_BITS = 5, BINS_OCTAVE = 1 << BINS_BITS, HISTOGRAM_BINS = (64 - BINS_BITS + 1) * BINS_OCTAVE, DEPTH_BINS = 16 };
 
-/* Eight bins to the octave: a quantile is known to within 9 %. */
+/* Thirty-two bins to the octave: a quantile is known to within 1.6 %. */
 struct histogram {
   int64_t n, sum, least, greatest;
   int64_t bins[HISTOGRAM_BINS];
@@ -82,6 +83,7 @@ struct account {
   int64_t device_total_ns, device_compute_ns, device_communication_ns, device_copy_ns, device_exposed_communication_ns,
       device_exposed_copy_ns;
   int64_t class_busy_ns[WORK_CLASS_COUNT], class_n[WORK_CLASS_COUNT]; /* summed over spans: overlapping ones count each */
+  int64_t class_longest_ns[WORK_CLASS_COUNT];                         /* the longest span in the window */
   int64_t depth_ns[DEPTH_BINS];                                       /* time with so much work queued: 0, 1, 2-3, 4-7, ... */
   struct histogram kernels, launches, delays, back_to_back;           /* durations; delay: end of the call to start on the device */
   int64_t threshold_ns;                                               /* of STATE_LATENCY */

@@ -32,7 +32,7 @@ static int by_time(const void *a, const void *b) {
 }
 
 static bool is_about(const struct attributed_trace *trace, const struct span *s) {
-  if (trace->account.device < 0) return s->kind == TRACE_OPERATOR;
+  if (trace->account.device < 0) return s->kind == TRACE_OPERATOR || s->kind == TRACE_SYSTEM;
   return kind_on_device((enum trace_kind)s->kind) && !(s->flags & SPAN_ORPHAN) &&
          trace->timeline.tracks[s->track].process == trace->account.device;
 }
@@ -70,6 +70,10 @@ static void take_span(void *context, const struct trace_span *span) {
   struct attributed_trace *t = context;
   if (span->kind == TRACE_REQUEST) requests_add(&t->requests, span);
   else timeline_add_span(&t->timeline, span);
+}
+
+static void take_flow(void *context, const struct trace_flow *flow) {
+  timeline_add_flow(&((struct attributed_trace *)context)->timeline, flow);
 }
 
 static void take_sample(void *context, const struct trace_sample *sample) {
@@ -132,8 +136,10 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
   if (reader == NULL) return fail_unknown(n, known, error);
   *trace = (struct attributed_trace){.path = input->path, .reader = reader->name, .bytes = input->bytes};
   timeline_init(&trace->timeline, reader->operators_compute);
+  trace->samples.wanted = attribution->event;
   struct trace_sink sink = {.context = trace,
                             .span = take_span,
+                            .flow = take_flow,
                             .sample = take_sample,
                             .fact = take_fact,
                             .lost = take_loss,
@@ -146,7 +152,10 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
     trace->content = trace->requests.n_spans > 0                    ? CONTENT_REQUESTS
                      : trace->samples.n + trace->samples.n_idle > 0 ? CONTENT_SAMPLES
                                                                     : CONTENT_TIMELINE;
-    if (trace->content == CONTENT_TIMELINE && trace->timeline.n_spans == 0)
+    if (trace->content == CONTENT_TIMELINE && trace->samples.n_other > 0)
+      status = lynx_fail(error, LYNX_INPUT, "it holds no sample of the event %.60s; it has %lld of others, such as %s",
+                         trace->samples.event, (long long)trace->samples.n_other, trace->samples.other);
+    else if (trace->content == CONTENT_TIMELINE && trace->timeline.n_spans == 0)
       status = lynx_fail(error, LYNX_INPUT, "it holds no event with a duration: nothing to account for");
   }
   if (status != LYNX_OK) {

@@ -65,6 +65,7 @@ size_t attribution_causes(const struct attributed_trace *trace, struct attributi
 struct attribution {
   struct account_options options;
   int64_t device;    /* which one was asked for; -1: the busiest */
+  const char *event; /* of samples: the event that was asked for; NULL: the one that is time, else the first */
   int64_t preferred; /* where none was asked for: this one, if the trace shows it; -1: none */
   struct attributed_trace *traces;
   size_t n_traces;

@@ -1,7 +1,9 @@
 #include "attribute/requests.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Beyond so many siblings, an overlap is taken as one without looking closer: that would cost the square of their number. */
 enum { SPANS_MAX = 1 << 24, DEPTH_MAX = 1000, SIBLINGS_MAX = 4096, NONE = -1 };
@@ -104,7 +106,7 @@ static void join_operations(struct requests *r) {
 
 /* Children by the end, the last first; equal ends in the reverse of their order. */
 struct ordered {
-  int64_t end_ns;
+  int64_t start_ns, end_ns;
   int64_t order, span;
 };
 
@@ -112,6 +114,11 @@ static int by_end(const void *a, const void *b) {
   const struct ordered *x = a, *y = b;
   if (x->end_ns != y->end_ns) return x->end_ns > y->end_ns ? -1 : 1;
   return x->order > y->order ? -1 : x->order < y->order;
+}
+
+static int by_start(const void *a, const void *b) {
+  const struct ordered *x = a, *y = b;
+  return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
 /* A child that lies outside its parent is dropped, with all below it; one that reaches beyond is cut. */
@@ -156,7 +163,7 @@ static int64_t walk(struct requests *r, int64_t at, int depth, bool on_path) {
   o->n++;
   for (int64_t c = s->first_child; c != NONE && depth < DEPTH_MAX; c = r->spans[c].next_sibling) {
     if (!fit_child(r, s, &r->spans[c])) continue;
-    children[n] = (struct ordered){.end_ns = r->spans[c].end_ns, .order = (int64_t)n, .span = c};
+    children[n] = (struct ordered){.start_ns = r->spans[c].start_ns, .end_ns = r->spans[c].end_ns, .order = (int64_t)n, .span = c};
     n++;
   }
   qsort(children, n, sizeof *children, by_end);
@@ -169,8 +176,9 @@ static int64_t walk(struct requests *r, int64_t at, int depth, bool on_path) {
     path_ns = sum_ns(path_ns, ns);
     later = c;
   }
-  /* Own work: what no child covers. Children stand by their ends, the last first. */
-  for (size_t i = n; i-- > 0;) {
+  /* Own work: what no child covers. */
+  qsort(children, n, sizeof *children, by_start);
+  for (size_t i = 0; i < n; i++) {
     const struct request_span *c = &r->spans[children[i].span];
     int64_t from_ns = c->start_ns > reached_ns ? c->start_ns : reached_ns;
     if (c->end_ns > from_ns) covered_ns += c->end_ns - from_ns;
@@ -211,27 +219,36 @@ void requests_release(struct requests *r) {
   *r = (struct requests){.n_spans = 0};
 }
 
+/* The word by itself: "redis" is not in "predistribute". */
+static bool has_word(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = text; (at = strcasestr(at, word)) != NULL; at++)
+    if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[n])) return true;
+  return false;
+}
+
 bool requests_layer(const char *service, const char *name, enum layer *ret) {
   static const struct {
     const char *word;
     enum layer layer;
-  } known[] = {{"queue", LAYER_SERVING},
-               {"prefill", LAYER_RUNTIME},
-               {"decode", LAYER_RUNTIME},
-               {"llm_request", LAYER_SERVING},
-               {"vllm", LAYER_SERVING},
-               {"sglang", LAYER_SERVING},
-               {"text-generation", LAYER_SERVING},
-               {"triton", LAYER_SERVING},
-               {"ollama", LAYER_SERVING},
-               {"nginx", LAYER_SYSTEM},
-               {"envoy", LAYER_SYSTEM},
-               {"gateway", LAYER_SYSTEM},
-               {"ingress", LAYER_SYSTEM},
-               {"postgres", LAYER_SYSTEM},
-               {"redis", LAYER_SYSTEM}};
+    bool whole; /* a phase is called so, and nothing more: other programs decode and queue, too */
+  } known[] = {{"queue", LAYER_SERVING, true},
+               {"prefill", LAYER_RUNTIME, true},
+               {"decode", LAYER_RUNTIME, true},
+               {"llm_request", LAYER_SERVING, false},
+               {"vllm", LAYER_SERVING, false},
+               {"sglang", LAYER_SERVING, false},
+               {"text-generation", LAYER_SERVING, false},
+               {"triton", LAYER_SERVING, false},
+               {"ollama", LAYER_SERVING, false},
+               {"nginx", LAYER_SYSTEM, false},
+               {"envoy", LAYER_SYSTEM, false},
+               {"ingress", LAYER_SYSTEM, false},
+               {"postgres", LAYER_SYSTEM, false},
+               {"redis", LAYER_SYSTEM, false}};
   for (size_t i = 0; i < LYNX_COUNT(known); i++) {
-    if (strcasestr(name, known[i].word) == NULL && strcasestr(service, known[i].word) == NULL) continue;
+    bool is = known[i].whole ? strcasecmp(name, known[i].word) == 0 : has_word(name, known[i].word) || has_word(service, known[i].word);
+    if (!is) continue;
     *ret = known[i].layer;
     return true;
   }

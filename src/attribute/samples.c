@@ -117,13 +117,39 @@ static void put_symbol(struct buffer *out, const struct trace_frame *frame, bool
   }
 }
 
+/* "cycles:u", "cpu_core/cycles/P": they go on as time does. Of instructions or cache misses a program has as many as it has. */
+bool samples_are_time(const char *event) {
+  static const char *const names[] = {"cycles", "cpu-clock", "task-clock", "cpu_clk_unhalted"};
+  for (size_t i = 0; i < LYNX_COUNT(names); i++) {
+    const char *at = strstr(event, names[i]);
+    if (at != NULL && (at == event || at[-1] == '/' || strncmp(event, "cpu-cycles", 10) == 0)) return true;
+  }
+  return event[0] == 0; /* it is not said, and time is what is usual */
+}
+
+/* Of several events, the one that is time. */
+static void start_over(struct samples *s, const char *event) {
+  if (s->n_other == 0) (void)memcpy(s->other, s->event, sizeof s->other);
+  s->n_other += s->n + s->n_idle;
+  s->n = s->n_idle = s->weight = 0;
+  for (size_t i = 0; i < LYNX_COUNT(s->all); i++) {
+    free(s->all[i].items);
+    s->all[i] = (struct weigher){.items = NULL};
+  }
+  (void)snprintf(s->event, sizeof s->event, "%s", event);
+}
+
 void samples_add(struct samples *s, const struct trace_sample *sample) {
   char event[64], module[300];
   (void)text_sanitise(event, sizeof event, sample->event.ptr != NULL ? sample->event.ptr : "", sample->event.length);
-  if (s->n == 0 && s->n_other == 0 && s->n_idle == 0) (void)memcpy(s->event, event, sizeof event);
+  if (s->wanted != NULL) (void)snprintf(s->event, sizeof s->event, "%s", s->wanted);
+  else if (s->n == 0 && s->n_other == 0 && s->n_idle == 0) (void)memcpy(s->event, event, sizeof event);
   if (strcmp(event, s->event) != 0) {
-    s->n_other++;
-    return;
+    if (s->wanted != NULL || samples_are_time(s->event) || !samples_are_time(event)) {
+      if (s->n_other++ == 0) (void)memcpy(s->other, event, sizeof event);
+      return;
+    }
+    start_over(s, event);
   }
   struct buffer stack;
   char process[200], key[600];
@@ -149,6 +175,11 @@ void samples_add(struct samples *s, const struct trace_sample *sample) {
   (void)snprintf(key, sizeof key, "%s\t%s", text_sanitise(module, sizeof module, innermost.ptr, innermost.length), process);
   s->full = !weigh(s, &s->modules, key, sample->weight) || s->full;
   s->full = !weigh(s, &s->processes, process, sample->weight) || s->full;
+  const char *function = stack.data != NULL ? strrchr(stack.data, ';') : NULL;
+  if (function != NULL && function[1] != '[') {
+    s->full = !weigh(s, &s->functions, function + 1, sample->weight) || s->full;
+    s->named += sample->weight;
+  }
   if (s->n == 0 || sample->at_ns < s->first_ns) s->first_ns = sample->at_ns;
   if (sample->at_ns > s->last_ns) s->last_ns = sample->at_ns;
   s->n++;
@@ -177,13 +208,12 @@ static void close_up(struct weigher *w, int (*order)(const void *, const void *)
 void samples_finish(struct samples *s) {
   close_up(&s->processes, by_weight);
   close_up(&s->modules, by_weight);
+  close_up(&s->functions, by_weight);
   close_up(&s->stacks, by_text);
 }
 
 void samples_release(struct samples *s) {
-  free(s->modules.items);
-  free(s->processes.items);
-  free(s->stacks.items);
+  for (size_t i = 0; i < LYNX_COUNT(s->all); i++) free(s->all[i].items);
   arena_release(&s->arena);
   *s = (struct samples){.n = 0};
 }

@@ -1,8 +1,8 @@
 /* attribute/samples.h: samples of a profiler on the processors: in whose code the time was spent, and the stacks folded.
  * Result   a sample belongs to the innermost frame's module, and through it to a layer
  *          processes of one name are told apart by their ids, where the file has them; in the folded stacks they are not, as there
- * Limits   only time on a processor is sampled: waiting is not seen. Samples of other events than the first are counted apart and left out,
- *          since cycles and instructions do not add up
+ * Limits   only time on a processor is sampled: waiting is not seen. Of several events the one that is time is taken, else the first; samples of
+ *          the others are counted apart and left out, since cycles and instructions do not add up
  * Source   folded stacks as FlameGraph's stackcollapse-perf writes them (names tidied the same way; kernel and JIT frames marked) */
 #ifndef ATTRIBUTE_SAMPLES_H
 #define ATTRIBUTE_SAMPLES_H
@@ -26,13 +26,21 @@ struct weigher {
 
 struct samples {
   struct arena arena;
-  char event[64];
+  const char *wanted;                                    /* the only event; NULL: chosen */
+  char event[64], other[64];                             /* other: the first of those that are left out */
   int64_t n, weight, n_other, n_idle, first_ns, last_ns; /* n_other: of other events; n_idle: of process 0, which is nobody's work */
-  struct weigher modules, stacks, processes;             /* modules: of one process, "module\tcommand (pid)" */
+  int64_t named;                                         /* of the weight: of those whose innermost function has a name */
+  union {
+    struct {
+      struct weigher modules, stacks, processes, functions; /* modules: of one process, "module\tcommand (pid)"; functions: innermost */
+    };
+    struct weigher all[4];
+  };
   bool full;
 };
 
 void samples_add(struct samples *samples, const struct trace_sample *sample);
+bool samples_are_time(const char *event);     /* cycles, cpu-clock, task-clock */
 void samples_finish(struct samples *samples); /* the greatest weight first */
 void samples_release(struct samples *samples);
 

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "attribute/collective_size.h"
+#include "attribute/span_sort.h"
 
-enum { NAME_MAX_BYTES = 2000, NAMES_MAX = 1 << 22, FACTS_MAX = 256 };
+enum { NAME_MAX_BYTES = 2000, NAMES_MAX = 1 << 22, FACTS_MAX = 256, FLOWS_MAX = 1 << 22, NEAR_MAX = 4096 };
 
 /* Open addressing: index + 1 into the array that it serves; 0: free. */
 struct slots {
@@ -212,88 +213,19 @@ void timeline_add_fact(struct timeline *t, const char *key, struct bytes value) 
   t->facts[t->n_facts++].value = kept;
 }
 
+void timeline_add_flow(struct timeline *t, const struct trace_flow *flow) {
+  if (t->n_flows == FLOWS_MAX) {
+    t->full = true;
+    return;
+  }
+  make_room((void **)&t->flows, t->n_flows, &t->flows_room, sizeof *t->flows);
+  t->flows[t->n_flows++] = *flow;
+}
+
 void timeline_init(struct timeline *timeline, bool operators_compute) {
   *timeline = (struct timeline){.tables = xalloc(1, sizeof *timeline->tables),
                                 .facts = xalloc(FACTS_MAX, sizeof *timeline->facts),
                                 .operators_compute = operators_compute};
-}
-
-/* --- sorting, in place --- */
-
-static inline bool earlier(const struct span *a, const struct span *b) {
-  return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->duration_ns > b->duration_ns;
-}
-
-static inline void swap(struct span *a, struct span *b) {
-  struct span c = *a;
-  *a = *b;
-  *b = c;
-}
-
-static void sift_down(struct span *x, size_t i, size_t n) {
-  for (size_t child; (child = 2 * i + 1) < n; i = child) {
-    if (child + 1 < n && earlier(&x[child], &x[child + 1])) child++;
-    if (!earlier(&x[i], &x[child])) return;
-    swap(&x[i], &x[child]);
-  }
-}
-
-static void heap_sort(struct span *x, size_t n) {
-  for (size_t i = n / 2; i-- > 0;) sift_down(x, i, n);
-  for (size_t i = n; i-- > 1;) {
-    swap(&x[0], &x[i]);
-    sift_down(x, 0, i);
-  }
-}
-
-static void insertion_sort(struct span *x, size_t n) {
-  for (size_t i = 1; i < n; i++) {
-    struct span s = x[i];
-    size_t k = i;
-    for (; k > 0 && earlier(&s, &x[k - 1]); k--) x[k] = x[k - 1];
-    x[k] = s;
-  }
-}
-
-/* Quicksort about the middle of three, which takes sorted stretches well; a heap where it goes too deep. */
-static void sort_spans(struct span *x, size_t n, int depth) {
-  while (n > 24) {
-    if (depth-- == 0) {
-      heap_sort(x, n);
-      return;
-    }
-    if (earlier(&x[n / 2], &x[0])) swap(&x[n / 2], &x[0]);
-    if (earlier(&x[n - 1], &x[0])) swap(&x[n - 1], &x[0]);
-    if (earlier(&x[n - 1], &x[n / 2])) swap(&x[n - 1], &x[n / 2]);
-    struct span pivot = x[n / 2];
-    size_t i = 0, k = n - 1;
-    for (;;) {
-      while (earlier(&x[i], &pivot)) i++;
-      while (earlier(&pivot, &x[k])) k--;
-      if (i >= k) break;
-      swap(&x[i++], &x[k--]);
-    }
-    size_t left = k + 1;
-    if (left < n - left) {
-      sort_spans(x, left, depth);
-      x += left;
-      n -= left;
-    } else {
-      sort_spans(x + left, n - left, depth);
-      n = left;
-    }
-  }
-  insertion_sort(x, n);
-}
-
-static void sort_all(struct timeline *t) {
-  int depth = 2;
-  for (size_t n = t->n_spans; n > 1; n /= 2) depth += 2;
-  for (size_t i = 1; i < t->n_spans; i++)
-    if (earlier(&t->spans[i], &t->spans[i - 1])) {
-      sort_spans(t->spans, t->n_spans, depth);
-      return;
-    }
 }
 
 /* --- joining --- */
@@ -313,6 +245,75 @@ static void join_calls(struct timeline *t) {
       }
       if (s->start_ns + s->duration_ns > link->last_ns || link->n_device == 1) link->last_ns = s->start_ns + s->duration_ns;
     }
+  }
+}
+
+static struct track *track_of(const struct timeline *t, const struct trace_flow *end) {
+  bool on_device = end->device >= 0;
+  for (size_t i = 0; i < t->n_tracks; i++) {
+    struct track *track = &t->tracks[i];
+    if (track->on_device != on_device || track->process != (on_device ? end->device : end->process)) continue;
+    if (track->thread == (on_device ? end->stream : end->thread)) return track;
+  }
+  return NULL;
+}
+
+/* The span at an arrow's end: of the device the one that begins there, of the host the innermost call. NULL: none. */
+static struct span *span_at(const struct timeline *t, const struct trace_flow *end) {
+  const struct track *track = track_of(t, end);
+  size_t low = 0, high = t->n_spans;
+  while (track != NULL && low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (t->spans[middle].start_ns <= end->at_ns) low = middle + 1;
+    else high = middle;
+  }
+  for (size_t i = low, n = 0; track != NULL && i > 0 && n < NEAR_MAX; i--, n++) {
+    struct span *s = &t->spans[i - 1];
+    if (end->device >= 0 && s->start_ns < end->at_ns) break;
+    if (&t->tracks[s->track] != track || sum_ns(s->start_ns, s->duration_ns) < end->at_ns) continue;
+    if (end->device >= 0 ? kind_on_device((enum trace_kind)s->kind) : s->kind == TRACE_RUNTIME) return s;
+  }
+  return NULL;
+}
+
+static int by_flow(const void *a, const void *b) {
+  const struct trace_flow *x = a, *y = b;
+  if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+  if (x->id != y->id) return x->id < y->id ? -1 : 1;
+  return (int)y->begins - (int)x->begins;
+}
+
+static void join_launch(struct timeline *t, const struct trace_flow *from, const struct trace_flow *to) {
+  struct span *device = span_at(t, to);
+  if (device == NULL || (device->link != 0 && t->links[device->link - 1].call != 0)) return;
+  struct span *call = span_at(t, from);
+  if (call == NULL) return;
+  if (call->link == 0) call->link = intern_link(t, from->id, -1);
+  device->link = call->link;
+}
+
+/* What correlations do not join, arrows may. */
+static void join_flows(struct timeline *t) {
+  if (t->n_flows == 0) return;
+  qsort(t->flows, t->n_flows, sizeof *t->flows, by_flow);
+  for (size_t i = 1; i < t->n_flows; i++) {
+    const struct trace_flow *from = &t->flows[i - 1], *to = &t->flows[i];
+    if (from->kind == FLOW_LAUNCH && to->kind == FLOW_LAUNCH && from->id == to->id && from->begins && !to->begins) join_launch(t, from, to);
+  }
+  for (size_t i = 0; i < t->n_links; i++) t->links[i] = (struct link){.correlation = t->links[i].correlation, .scope = t->links[i].scope};
+  join_calls(t);
+}
+
+/* Whoever hands work to a thread that launches it decides when it is launched. */
+static void join_handovers(struct timeline *t) {
+  for (size_t i = 1; i < t->n_flows; i++) {
+    const struct trace_flow *from = &t->flows[i - 1], *to = &t->flows[i];
+    if (from->kind != FLOW_HANDOVER || to->kind != FLOW_HANDOVER || from->id != to->id || !from->begins || to->begins) continue;
+    struct track *giver = track_of(t, from);
+    const struct track *taker = track_of(t, to);
+    if (giver == NULL || taker == NULL) continue;
+    giver->launches = giver->launches || taker->launches;
+    giver->launches_on |= taker->launches_on;
   }
 }
 
@@ -429,10 +430,11 @@ static void mark_cold_steps(struct timeline *t) {
 }
 
 void timeline_finish(struct timeline *t) {
-  sort_all(t);
+  spans_sort(t->spans, t->n_spans);
   clip_durations(t);
   mark_cold_steps(t);
   join_calls(t);
+  join_flows(t);
   mark_cold_launches(t);
   if (t->n_spans < t->room && t->n_spans > 0) {
     struct span *exact = realloc(t->spans, t->n_spans * sizeof *exact);
@@ -469,6 +471,9 @@ void timeline_finish(struct timeline *t) {
   }
   for (size_t i = 0; i < t->n_spans; i++)
     if (t->spans[i].flags & SPAN_FIRST_OF_GRAPH) t->links[t->spans[i].link - 1].first_ns++;
+  join_handovers(t);
+  free(t->flows);
+  t->flows = NULL;
   free(t->tables->names.at);
   free(t->tables->tracks.at);
   free(t->tables->links.at);
@@ -487,6 +492,7 @@ void timeline_release(struct timeline *t) {
   free(t->names);
   free(t->tracks);
   free(t->links);
+  free(t->flows);
   free(t->collectives);
   free(t->facts);
   arena_release(&t->arena);

@@ -68,6 +68,8 @@ struct timeline {
   size_t n_tracks, tracks_room;
   struct link *links;
   size_t n_links, links_room;
+  struct trace_flow *flows; /* until timeline_finish */
+  size_t n_flows, flows_room;
   struct collective *collectives;
   size_t n_collectives, collectives_room;
   struct timeline_fact {
@@ -89,6 +91,7 @@ struct timeline {
 
 void timeline_init(struct timeline *timeline, bool operators_compute);
 void timeline_add_span(struct timeline *timeline, const struct trace_span *span);
+void timeline_add_flow(struct timeline *timeline, const struct trace_flow *flow);
 void timeline_add_fact(struct timeline *timeline, const char *key, struct bytes value);
 void timeline_finish(struct timeline *timeline);
 void timeline_release(struct timeline *timeline);

@@ -12,7 +12,8 @@ enum {
   O = 1 << TRACE_OPERATOR,
   P = 1 << TRACE_PYTHON,
   A = 1 << TRACE_ANNOTATION,
-  X = 1 << TRACE_OTHER
+  X = 1 << TRACE_OTHER,
+  Y = 1 << TRACE_SYSTEM
 };
 
 /* A pattern is found anywhere in the name, whatever its case; '^' before it: at the beginning only; '$' behind it too: and nothing more. */
@@ -23,6 +24,9 @@ static const struct rule {
 } rules[] = {
     {C, "", WORK_COPY},
     {S, "", WORK_SET},
+    {K, "_MemSet", WORK_SET}, /* Ascend's, which end in what they do */
+    {K, "TransData", WORK_LAYOUT},
+    {K, "TensorMove", WORK_LAYOUT},
 
     {K, "nccl", WORK_COMMUNICATION},
     {K, "rccl", WORK_COMMUNICATION},
@@ -84,6 +88,9 @@ static const struct rule {
     {K, "RowwiseMoments", WORK_NORMALISATION},
     {K, "convert", WORK_CONVERSION},
     {K, "conv", WORK_CONVOLUTION},
+    {K, "fprop", WORK_CONVOLUTION}, /* TensorRT's, beside wgrad and dgrad */
+    {K, "nhwckrsc", WORK_CONVOLUTION},
+    {K, "pooling", WORK_REDUCTION},
     {K, "scudnn", WORK_CONVOLUTION},
     {K, "wgrad", WORK_CONVOLUTION},
     {K, "dgrad", WORK_CONVOLUTION},
@@ -98,6 +105,7 @@ static const struct rule {
     {K, "fbgemm_gpu::jagged", WORK_LAYOUT},
     {K, "gemm", WORK_MATRIX},
     {K, "matmul", WORK_MATRIX},
+    {K, "matrixMul", WORK_MATRIX},
     {K, "bmm", WORK_MATRIX},
     {K, "gemv", WORK_MATRIX},
     {K, "nvjet", WORK_MATRIX},
@@ -169,11 +177,26 @@ static const struct rule {
     {K, "where", WORK_ELEMENTWISE},
     {K, "sigmoid", WORK_ELEMENTWISE},
     {K, "sqrt", WORK_ELEMENTWISE},
+    {K, "_AddAiCore", WORK_ELEMENTWISE}, /* Ascend's */
+    {K, "_MulAiCore", WORK_ELEMENTWISE},
+    {K, "_SubAiCore", WORK_ELEMENTWISE},
+    {K, "RealDiv", WORK_ELEMENTWISE},
+    {K, "Axpy", WORK_ELEMENTWISE},
+    {K, "Addcdiv", WORK_ELEMENTWISE},
+    {K, "Addcmul", WORK_ELEMENTWISE},
+    {K, "ForeachAdd", WORK_ELEMENTWISE},
+    {K, "ForeachMul", WORK_ELEMENTWISE},
+    {K, "ZerosLike", WORK_ELEMENTWISE},
+    {K, "OnesLike", WORK_ELEMENTWISE},
+    {K, "NLLLoss", WORK_REDUCTION},
     {K, "^add-dtype", WORK_ELEMENTWISE},
     {K, "^divide-dtype", WORK_ELEMENTWISE},
     {K, "aten::mul", WORK_ELEMENTWISE},
     {K, "aten::cat", WORK_LAYOUT},
 
+    {R, "GetWorkspaceSize", WORK_OTHER_CALL}, /* Ascend's: the plan of what aclnn* then launches */
+    {R, "^AscendCL@aclnn", WORK_LAUNCH},
+    {R, "^AscendCL@aclopCompileAndExecute", WORK_COMPILE},
     {R, "GraphLaunch", WORK_LAUNCH},
     {R, "Launch", WORK_LAUNCH},
     {R, "^runFunction", WORK_LAUNCH},              /* MTIA */
@@ -185,10 +208,10 @@ static const struct rule {
     {R, "urEventWait", WORK_SYNCHRONISE},
     {R, "EventQuery", WORK_OTHER_CALL},
     {R, "Memcpy", WORK_COPY_CALL},
-    {R, "Memset", WORK_COPY_CALL},
+    {R, "Memset", WORK_OTHER_CALL},
     {R, "MemBufferRead", WORK_COPY_CALL},
     {R, "MemBufferWrite", WORK_COPY_CALL},
-    {R, "USMFill", WORK_COPY_CALL},
+    {R, "USMFill", WORK_OTHER_CALL},
     {R, "AppendMemory", WORK_COPY_CALL},
     {R, "MemCopy", WORK_COPY_CALL},
     {R, "Graph", WORK_CAPTURE},
@@ -205,6 +228,7 @@ static const struct rule {
     {R, "Library", WORK_LOAD_CODE},
     {R, "KernelGetFunction", WORK_LOAD_CODE},
     {R, "", WORK_OTHER_CALL},
+    {Y, "", WORK_OTHER_CALL},
 
     {O | A, "^ProfilerStep#", WORK_STEP},
     {A, "^model_run$", WORK_STEP}, /* ONNX Runtime's */
@@ -229,6 +253,7 @@ static const struct rule {
     {A, "session_initialization", WORK_COMPILE},
     {A, "model_loading", WORK_COMPILE},
 
+    {O, "^delegated$", WORK_DELEGATED},
     {O, "attention", WORK_ATTENTION},
     {O, "flash", WORK_ATTENTION},
     {O | A | X, "^nccl:", WORK_COMMUNICATION}, /* in whatever category it was written */
@@ -245,7 +270,8 @@ static const struct rule {
     {O, "matmul", WORK_MATRIX},
     {O, "MatMul", WORK_MATRIX},
     {O, "aten::mm", WORK_MATRIX},
-    {O, "aten::addmm", WORK_MATRIX},
+    {O, "addmm", WORK_MATRIX}, /* AddmmBackward0, too */
+    {O, "MmBackward", WORK_MATRIX},
     {O, "aten::bmm", WORK_MATRIX},
     {O, "aten::baddbmm", WORK_MATRIX},
     {O, "aten::linear", WORK_MATRIX},
@@ -257,7 +283,6 @@ static const struct rule {
     {O, "aten::normal", WORK_SAMPLING},
     {O, "norm", WORK_NORMALISATION},
     {O, "quant", WORK_CONVERSION},
-    {O, "^aten::to$", WORK_CONVERSION},
     {O, "aten::_to_copy", WORK_CONVERSION},
     {O, "^Cast", WORK_CONVERSION},
     {O, "topk", WORK_SAMPLING},
@@ -276,11 +301,10 @@ static const struct rule {
     {O, "cumsum", WORK_REDUCTION},
     {O, "aten::cat", WORK_LAYOUT},
     {O, "aten::copy_", WORK_LAYOUT},
-    {O, "aten::expand", WORK_LAYOUT},
-    {O, "aten::contiguous", WORK_LAYOUT},
     {O, "aten::clone", WORK_LAYOUT},
     {O, "Transpose", WORK_LAYOUT},
-    {O, "Reshape", WORK_LAYOUT},
+    {O, "^Reshape", WORK_LAYOUT}, /* ONNX Runtime's; PyTorch's is a view, or a clone that stands in it */
+    {O, "^Expand", WORK_LAYOUT},
     {O, "Concat", WORK_LAYOUT},
     {O, "Slice", WORK_LAYOUT},
     {O, "aten::add", WORK_ELEMENTWISE},
@@ -305,6 +329,25 @@ static const struct rule {
     {O, "^Tanh", WORK_ELEMENTWISE},
     {O, "^Sqrt", WORK_ELEMENTWISE},
     {O, "^Pow", WORK_ELEMENTWISE},
+    {O, "^Sign$", WORK_ELEMENTWISE},
+    {O, "^Round$", WORK_ELEMENTWISE},
+    {O, "^Ceil$", WORK_ELEMENTWISE},
+    {O, "^Floor$", WORK_ELEMENTWISE},
+    {O, "^Abs$", WORK_ELEMENTWISE},
+    {O, "^Neg$", WORK_ELEMENTWISE},
+    {O, "^Exp$", WORK_ELEMENTWISE},
+    {O, "^Log$", WORK_ELEMENTWISE},
+    {O, "^Clip$", WORK_ELEMENTWISE},
+    {O, "^Where$", WORK_ELEMENTWISE},
+    {O, "^Min$", WORK_ELEMENTWISE},
+    {O, "^Max$", WORK_ELEMENTWISE},
+    {O, "^Not$", WORK_ELEMENTWISE},
+    {O, "^Equal$", WORK_ELEMENTWISE},
+    {O, "^Greater", WORK_ELEMENTWISE},
+    {O, "^Less", WORK_ELEMENTWISE},
+    {O, "^Softplus$", WORK_ELEMENTWISE},
+    {O, "^Elu$", WORK_ELEMENTWISE},
+    {O, "^HardSwish$", WORK_ELEMENTWISE},
 };
 
 static bool contains(struct bytes name, const char *pattern) {
@@ -337,6 +380,7 @@ const char *work_class_text(enum work_class work) {
                                       [WORK_LAYOUT] = "layout",
                                       [WORK_REDUCTION] = "reduction",
                                       [WORK_ELEMENTWISE] = "elementwise",
+                                      [WORK_DELEGATED] = "delegated",
                                       [WORK_COMMUNICATION] = "communication",
                                       [WORK_COPY] = "copy",
                                       [WORK_SET] = "memory set",

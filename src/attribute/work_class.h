@@ -28,6 +28,7 @@ enum work_class {
   WORK_LAYOUT,     /* transposes, concatenations, copies by a kernel */
   WORK_REDUCTION,
   WORK_ELEMENTWISE,
+  WORK_DELEGATED,   /* by the runtime to another provider, which it waits for */
   WORK_COMPUTE_END, /* classes before it compute */
   WORK_COMMUNICATION = WORK_COMPUTE_END,
   WORK_COPY,

@@ -22,6 +22,7 @@ enum {
   FLAG_WINDOW,
   FLAG_ORPHANS,
   FLAG_DEVICE,
+  FLAG_EVENT,
   FLAG_BACK_TO_BACK,
   FLAG_CONTRACT,
   FLAG_MACHINE,
@@ -49,6 +50,7 @@ static const struct option_spec options[] = {
                                  VALUE_CHOICE, 0, 0, "apart, drop, keep"),
     [FLAG_DEVICE] = OPTION_WITH("device", "N", "account for this device (default: the busiest)", VALUE_COUNT, 0, INT32_MAX,
                                 "the number of a device, 0 or more"),
+    [FLAG_EVENT] = OPTION("event", "NAME", "of samples of several events: this one (default: the one that is time, such as cycles)"),
     [FLAG_BACK_TO_BACK] = OPTION_WITH("back-to-back", "TIME",
                                       "how long a device may take to take up waiting work, such as 5us (default: measured)", VALUE_DURATION,
                                       1e-9, 86400, "a duration such as 5us or 800ns"),
@@ -167,8 +169,8 @@ static struct pen_wanted pen_for(const struct arguments *arguments) {
 static bool try_live(const struct arguments *arguments, int *ret_code) {
   if (arguments->option[FLAG_AGAINST] != NULL && arguments->n_positional == 1)
     return live_pages_try_change(arguments->option[FLAG_AGAINST], arguments->positional[0], arguments->option[FLAG_JSON] != NULL, ret_code);
-  static const int of_traces[] = {FLAG_AGAINST, FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE,   FLAG_BACK_TO_BACK, FLAG_CONTRACT,
-                                  FLAG_TOP,     FLAG_FOLDED, FLAG_CHROME,  FLAG_REQUESTS, FLAG_MACHINE};
+  static const int of_traces[] = {FLAG_AGAINST,  FLAG_WINDOW, FLAG_ORPHANS, FLAG_DEVICE, FLAG_EVENT,    FLAG_BACK_TO_BACK,
+                                  FLAG_CONTRACT, FLAG_TOP,    FLAG_FOLDED,  FLAG_CHROME, FLAG_REQUESTS, FLAG_MACHINE};
   for (size_t i = 0; i < LYNX_COUNT(of_traces); i++)
     if (arguments->option[of_traces[i]] != NULL) return false;
   const struct pen_wanted wanted = pen_for(arguments);
@@ -179,7 +181,7 @@ static bool try_live(const struct arguments *arguments, int *ret_code) {
 /* Takes the contract and the list. */
 static int all_ranks(const struct arguments *arguments, const struct account_options *told, int64_t device, int64_t top,
                      struct contract_file *take_contract, char *take_list) {
-  static const int of_one[] = {FLAG_AGAINST, FLAG_FOLDED, FLAG_CHROME, FLAG_RECORD, FLAG_REQUESTS, FLAG_MACHINE};
+  static const int of_one[] = {FLAG_AGAINST, FLAG_FOLDED, FLAG_CHROME, FLAG_RECORD, FLAG_REQUESTS, FLAG_MACHINE, FLAG_EVENT};
   const struct attribution_view view = {.contract = take_contract != NULL ? &take_contract->contract : NULL,
                                         .top = (size_t)top,
                                         .inside = arguments->option[FLAG_INSIDE] != NULL};
@@ -249,6 +251,7 @@ static int run(const struct arguments *arguments) {
     return EXIT_WRONG_INPUT;
   attribution_init(&after, &told, device);
   attribution_init(&before, &told, device);
+  after.event = before.event = arguments->option[FLAG_EVENT];
   const char *paths[TRACES_MAX];
   char *list = against != NULL ? xcopy(against) : NULL;
   size_t n_before = list != NULL ? cut_list(list, paths) : 0;

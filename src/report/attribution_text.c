@@ -8,6 +8,7 @@
 #include "report/attribution_report.h"
 
 enum { BAR = 24, WORDS = 160 };
+#define STEP_APART 1.4 /* times the median: a mean over steps is then not what most of them take */
 
 const char *attribution_layer_owner(const struct attribution_view *view, enum layer layer) {
   return view->contract != NULL ? contract_owner(view->contract, layer) : layer_default_owner(layer);
@@ -44,6 +45,30 @@ const char *attribution_words(bool on_host, enum account_state state, char *text
   return text;
 }
 
+/* What a trace of the host alone does say. */
+static void verdict_of_host(const struct attributed_trace *trace, char *text, size_t size) {
+  const struct account *a = &trace->account;
+  const char *said = timeline_fact(&trace->timeline, "profiler.said.0");
+  char words[WORDS], part[300], diagnosed[300] = "";
+  int most = 0;
+  for (int i = 1; i < STATE_COUNT; i++)
+    if (a->states[i] > a->states[most]) most = i;
+  double wall = a->wall_ns > 0 ? (double)a->wall_ns : 1, away = (double)a->states[STATE_COMPUTE + WORK_DELEGATED] / wall;
+  if (most == STATE_COMPUTE + WORK_DELEGATED)
+    (void)snprintf(part, sizeof part,
+                   "For %.1f %% of the window another provider computes: on which device, and how long that was busy, is not recorded",
+                   100 * away);
+  else
+    (void)snprintf(part, sizeof part, "The largest part of the window, %.1f %%: %s", 100 * (double)a->states[most] / wall,
+                   attribution_words(true, (enum account_state)most, words, sizeof words));
+  if (said != NULL)
+    (void)snprintf(diagnosed, sizeof diagnosed, " The profiler says of itself: \"%.*s\".", (int)(strlen(said) - text_ends_with(said, ".")),
+                   said);
+  (void)snprintf(text, size,
+                 "No device in this trace: the account is of the host. %s.%s It cannot say whether a faster processor would help.", part,
+                 diagnosed);
+}
+
 void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size) {
   const struct account *a = &trace->account;
   double busy = a->wall_ns > 0 ? (double)account_busy(a) / (double)a->wall_ns : 0, host = attribution_host_share(trace);
@@ -56,7 +81,7 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
     return;
   }
   if (a->device < 0) {
-    (void)snprintf(text, size, "No device in this trace: the account is of the host. It cannot say whether a faster processor would help.");
+    verdict_of_host(trace, text, size);
     return;
   }
   const struct bound_shares s = attribution_bound_shares(a);
@@ -281,7 +306,7 @@ static void put_names(struct buffer *out, const struct colours *c, const struct 
   const struct account *a = &t->account;
   if (t->names.n == 0 || top == 0) return;
   (void)buffer_printf(out, "\n%s  count  total ms   mean us  class              %s%s\n", c->dim,
-                      a->device < 0 ? "operator" : "kernel or copy", c->plain);
+                      a->device < 0 ? "operator or call" : "kernel or copy", c->plain);
   for (size_t i = 0; i < t->names.n && i < top; i++) {
     const struct name_total *n = &t->names.at[i];
     const struct span_name *name = &t->timeline.names[n->name];
@@ -361,33 +386,59 @@ static void put_longest_step(struct buffer *out, const struct timeline *line, co
                       (double)a->steps.longest_ns / (double)a->steps.median_ns, (double)a->steps.median_ns / 1e6);
 }
 
+/* What took long before the window began, or after it ended, is in no share. */
+static void put_outside(struct buffer *out, const struct timeline *line, const struct account *a) {
+  const struct span *longest = NULL;
+  char text[120];
+  for (size_t i = 0; i < line->n_spans; i++) {
+    const struct span *s = &line->spans[i];
+    if (line->tracks[s->track].on_device || s->kind == TRACE_SYSTEM || line->names[s->name].work == WORK_STEP) continue;
+    if (sum_ns(s->start_ns, s->duration_ns) > a->from_ns && s->start_ns < a->to_ns) continue;
+    if (longest == NULL || s->duration_ns > longest->duration_ns) longest = s;
+  }
+  if (longest == NULL || 2 * longest->duration_ns < a->wall_ns) return;
+  const struct span_name *name = &line->names[longest->name];
+  (void)buffer_printf(out, "! %s the window %s takes %.3f ms, %.1f times the window: it is in no share here\n",
+                      longest->start_ns < a->from_ns ? "before" : "after", text_sanitise(text, sizeof text, name->text, name->length),
+                      (double)longest->duration_ns / 1e6, (double)longest->duration_ns / (double)a->wall_ns);
+}
+
+/* Of the device's work; of a host alone, of what its operators compute. */
+static double unclassified_share(const struct account *a) {
+  double unknown = (double)a->class_busy_ns[WORK_UNKNOWN], all = 0;
+  for (int i = 0; i < WORK_COMPUTE_END; i++) all += a->device < 0 ? (double)a->states[STATE_COMPUTE + i] : (double)a->class_busy_ns[i];
+  if (a->device < 0) unknown = (double)a->states[STATE_COMPUTE + WORK_UNKNOWN];
+  return all > 0 ? unknown / all : NAN;
+}
+
 void attribution_notes(const struct attribution *attribution, const struct attributed_trace *t, struct buffer *out) {
   const struct account *a = &t->account;
   const struct timeline *line = &t->timeline;
   char digest[DIGEST_HEX];
-  double unclassified = 0, busy = 0;
-  for (int i = 0; i < WORK_COMPUTE_END; i++) busy += (double)a->class_busy_ns[i];
-  if (busy > 0) unclassified = (double)a->class_busy_ns[WORK_UNKNOWN] / busy;
+  double unclassified = unclassified_share(a);
   if (account_unexplained_share(a) > 0.05)
     (void)buffer_printf(out, "! %.1f %% of the window is unexplained: more than 5 %%. What would explain it was not traced.\n",
                         100 * account_unexplained_share(a));
+  put_outside(out, line, a);
   put_losses(out, t);
   if (line->full) (void)buffer_text(out, "- the trace holds more spans, threads or names than can be kept: what came after is missing\n");
   if (line->n_cold > 0)
     (void)buffer_printf(
         out, "- %lld launch call%s load%s code: %.3f ms together, where the median launch call takes some %.1f us; counted apart\n",
         (long long)line->n_cold, LYNX_S(line->n_cold), line->n_cold == 1 ? "s" : "", (double)line->cold_ns / 1e6,
-        (double)line->cold_median_ns / 1e3);
+        (double)(a->launches.n > 0 ? histogram_quantile(&a->launches, 0.5) : line->cold_median_ns) / 1e3);
   if (line->n_cold_steps > 0 && a->window == WINDOW_STEPS)
     (void)buffer_printf(out, "- the first %s take%s more than three times those behind: the window is without %s\n",
                         line->n_cold_steps == 1 ? "step" : "steps", line->n_cold_steps == 1 ? "s" : "",
                         line->n_cold_steps == 1 ? "it" : "them");
-  if (a->window == WINDOW_STEPS && a->steps.median_ns > 0 && a->steps.longest_ns / 2 > a->steps.median_ns) put_longest_step(out, line, a);
+  if (a->window == WINDOW_STEPS && a->steps.median_ns > 0 && (double)a->steps.longest_ns > STEP_APART * (double)a->steps.median_ns)
+    put_longest_step(out, line, a);
   if (a->device >= 0) put_device_notes(out, attribution, t);
   if (t->host.cut)
     (void)buffer_text(out, "- so many ranges lie in each other that functions are named for the beginning of the window alone\n");
-  (void)buffer_printf(out, "- %.1f %% of the computing time is of no known class (rules %d, %.12s)\n", 100 * unclassified,
-                      WORK_RULES_VERSION, work_rules_digest(digest));
+  if (isfinite(unclassified))
+    (void)buffer_printf(out, "- %.1f %% of the computing time is of no known class (rules %d, %.12s)\n", 100 * unclassified,
+                        WORK_RULES_VERSION, work_rules_digest(digest));
   (void)buffer_text(out,
                     "- where two things happen at once the order of the states decides: --json holds the overlaps, which no order decides\n"
                     "- a traced run is slower than an untraced one: these are shares, not a measurement of speed\n");
@@ -459,7 +510,9 @@ static void put_samples(struct buffer *out, const struct colours *c, const struc
                       t->reader, c->plain, (long long)s->n, LYNX_S(s->n), s->event[0] != 0 ? s->event : "an unnamed event",
                       (double)(s->last_ns - s->first_ns) / 1e9);
   put_unattributed(out, c, samples_unattributed(s), "the samples",
-                   "symbols and Python frames of these processes (py-spy, perf with -X perf), or the server's own profiler");
+                   2 * s->named > s->weight
+                       ? "whose these programs are, which their name does not say; their functions are below"
+                       : "symbols and Python frames of these processes (py-spy, perf with -X perf), or the server's own profiler");
   (void)buffer_printf(out, "\n%s  share    samples  module%-55s layer          owner%s\n", c->dim, s->processes.n > 1 ? " and process" : "",
                       c->plain);
   for (size_t i = 0; i < s->modules.n && i < 5 * view->top; i++) {
@@ -472,15 +525,22 @@ static void put_samples(struct buffer *out, const struct colours *c, const struc
                         (long long)s->modules.items[i].n, name, known ? layer_text(layer) : "not attributed",
                         known ? attribution_layer_owner(view, layer) : "nobody yet");
   }
+  if (s->functions.n > 0) (void)buffer_printf(out, "\n%s  share    samples  innermost function%s\n", c->dim, c->plain);
+  for (size_t i = 0; i < s->functions.n && i < view->top; i++)
+    (void)buffer_printf(out, "%6.2f %% %10lld  %.100s\n", 100 * (double)s->functions.items[i].weight / total,
+                        (long long)s->functions.items[i].n, s->functions.items[i].text);
   (void)buffer_printf(out, "\n%snotes%s\n", c->strong, c->plain);
   put_losses(out, t);
+  if (!samples_are_time(s->event))
+    (void)buffer_printf(out, "! %s count themselves, not time: who has few of them may take as long; record cycles or cpu-clock\n",
+                        s->event);
   if (s->n_other > 0)
     (void)buffer_printf(out, "- %lld samples of other events are left out: they do not add up with these\n", (long long)s->n_other);
   if (s->n_idle > 0)
     (void)buffer_printf(out, "- %lld samples are of idle processors (process 0): they are no work, and are left out\n",
                         (long long)s->n_idle);
   if (s->full) (void)buffer_text(out, "- more different stacks than can be kept: what came after is missing\n");
-  (void)buffer_text(out, "- only time on a processor is sampled: waiting is not seen; code that spins while it waits is\n"
+  (void)buffer_text(out, "- only what runs on a processor is sampled: waiting is not seen; code that spins while it waits is\n"
                          "- --folded writes the stacks, for flame graph tools\n");
 }
 

@@ -43,6 +43,7 @@ struct reading {
   struct open *open;
   size_t n_open, room;
   struct device_places *places;
+  bool reads_flows; /* an Ascend's trace: what joins calls to the device's work may be arrows alone */
 };
 
 static bool is(struct bytes text, const char *word, size_t length) {
@@ -179,7 +180,8 @@ static struct bytes unescape(struct reading *r, struct bytes raw) {
 
 /* --- events --- */
 
-static enum outcome read_event(const char **p, const char *end, struct event *ret) {
+/* with_flows: ends of arrows are read, too. */
+static enum outcome read_event(const char **p, const char *end, bool with_flows, struct event *ret) {
   struct event e = {.phase = 0};
   const char *at = *p + 1;
   for (bool last = false, escaped; !last;) {
@@ -191,7 +193,8 @@ static enum outcome read_event(const char **p, const char *end, struct event *re
       case 2:
         if (IS(key, "ph")) {
           e.phase = value.length > 0 ? value.ptr[0] : 0;
-          if (e.phase == 0 || strchr("XBEbeM", e.phase) == NULL) { /* flows and counters: a quarter of many files */
+          bool is_flow = e.phase == 's' || e.phase == 'f';
+          if (e.phase == 0 || (strchr("XBEbeM", e.phase) == NULL && !(is_flow && with_flows))) { /* a quarter of many files */
             const char *after = scan_composite(*p, end);
             if (after == NULL) return EVENT_PARTIAL;
             *p = after;
@@ -274,7 +277,10 @@ static bool take_place(struct reading *r, const struct event *e, struct trace_sp
       span->device = device;
       span->stream = span->thread;
       break;
-    case PLACE_CALLS: span->kind = TRACE_RUNTIME; break;
+    case PLACE_CALLS:
+      span->kind = TRACE_RUNTIME;
+      span->process = device_places_host(r->places, span->process);
+      break;
     case PLACE_UNNAMED: r->lost[TRACE_LOSS_UNNAMED]++; return true;
     case PLACE_DERIVED: r->lost[TRACE_LOSS_DERIVED]++; return false;
     default: r->lost[TRACE_LOSS_UNKNOWN] += r->format->categories[0].name != NULL; return true;
@@ -353,6 +359,27 @@ static void open_pop(struct reading *r, const struct event *e, struct bytes name
   r->lost[TRACE_LOSS_UNPAIRED]++;
 }
 
+static void take_flow(struct reading *r, const struct event *e) {
+  struct trace_flow flow = {.begins = e->phase == 's',
+                            .id = (uint64_t)identity(e->id),
+                            .process = identity(e->process),
+                            .thread = identity(e->thread),
+                            .device = -1,
+                            .stream = -1};
+  bool launches = IS(e->category, "HostToDevice");
+  if (r->sink->flow == NULL || (!launches && !IS(e->category, "async_task_queue")) || !chrome_microseconds(e->start, &flow.at_ns)) {
+    r->lost[TRACE_LOSS_UNUSED]++;
+    return;
+  }
+  flow.kind = launches ? FLOW_LAUNCH : FLOW_HANDOVER;
+  flow.at_ns += r->base_ns;
+  if (launches && !flow.begins) {
+    if (device_places_find(r->places, flow.process, flow.thread, &flow.device) != PLACE_WORK) flow.device = -1;
+    flow.stream = flow.thread;
+  } else flow.process = device_places_host(r->places, flow.process);
+  r->sink->flow(r->sink->context, &flow);
+}
+
 static void take_metadata(struct reading *r, const struct event *e) {
   if (e->arguments.length < 2 || e->arguments.ptr[0] != '{') return;
   const char *p = e->arguments.ptr + 1, *end = e->arguments.ptr + e->arguments.length;
@@ -361,6 +388,7 @@ static void take_metadata(struct reading *r, const struct event *e) {
     if (read_member(&p, end, &key, &value, &escaped, &last) != EVENT_GOOD) return;
     if (!last && (IS(key, "name") || IS(key, "labels")))
       device_places_tell(r->places, e->name, identity(e->process), identity(e->thread), value);
+    if (!last && IS(key, "name") && IS(value, "CANN")) r->reads_flows = true;
   }
 }
 
@@ -372,6 +400,10 @@ static void take_event(struct reading *r, const struct event *e) {
     return;
   }
   if (e->phase == 0 && e->name.length == 0 && e->start.length == 0) return; /* {}: how XProf ends a list */
+  if (r->reads_flows && (e->phase == 's' || e->phase == 'f')) {
+    take_flow(r, e);
+    return;
+  }
   if (e->phase == 0 || strchr("XBEbe", e->phase) == NULL) {
     r->lost[e->phase == 0 ? TRACE_LOSS_DAMAGED : TRACE_LOSS_UNUSED] += e->phase != 'M';
     return;
@@ -388,6 +420,7 @@ static void take_event(struct reading *r, const struct event *e) {
     return;
   }
   const struct chrome_category *category = category_of(r, e->category);
+  r->reads_flows = r->reads_flows || IS(e->category, "enqueue");
   if (name.length == 0) name = bytes_of("(no name)");
   if (e->phase == 'B' || e->phase == 'b') open_push(r, e, category, name, start_ns);
   else emit(r, e, category, name, identity(e->process), identity(e->thread), start_ns, duration_ns);
@@ -401,7 +434,7 @@ static const char *find_event(const char *from, const char *end, bool ended) {
     if (before == from || (before[-1] != ',' && before[-1] != '[' && before[-1] != '}')) continue;
     struct event event;
     const char *at = p, *near = end - p > RESYNC_MAX ? p + RESYNC_MAX : end; /* else damage would cost its square */
-    enum outcome outcome = read_event(&at, near, &event);
+    enum outcome outcome = read_event(&at, near, false, &event);
     if ((outcome == EVENT_GOOD && event.phase != 0) || (outcome == EVENT_PARTIAL && !ended && end - p < RESYNC_MAX)) return p;
   }
   return NULL;
@@ -424,7 +457,7 @@ static enum lynx_status read_events(struct reading *r) {
       return LYNX_OK;
     }
     struct event event;
-    if (p < end) outcome = *p == '{' ? read_event(&p, end, &event) : EVENT_BAD;
+    if (p < end) outcome = *p == '{' ? read_event(&p, end, r->reads_flows, &event) : EVENT_BAD;
     if (outcome == EVENT_GOOD) {
       take_event(r, &event);
       arena_release(&r->texts);

@@ -105,6 +105,16 @@ enum place_kind device_places_find(struct device_places *p, int64_t process, int
   return p->last.kind;
 }
 
+int64_t device_places_host(const struct device_places *p, int64_t process) {
+  const struct place *own = NULL, *host = NULL;
+  for (size_t i = 0; i < p->n; i++) {
+    if (p->at[i].thread != -1) continue;
+    if (p->at[i].process == process) own = &p->at[i];
+    else if (host == NULL && begins(p->at[i].name, "Python") && begins(p->at[i].labels, "CPU")) host = &p->at[i];
+  }
+  return own != NULL && host != NULL && begins(own->name, "CANN") ? host->process : process;
+}
+
 const char *device_places_thread(const struct device_places *p, int64_t process, int64_t thread) {
   for (size_t i = 0; i < p->n; i++)
     if (p->at[i].process == process && p->at[i].thread == thread) return p->at[i].name;

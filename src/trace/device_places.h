@@ -36,6 +36,9 @@ struct device_places {
 void device_places_tell(struct device_places *places, struct bytes what, int64_t process, int64_t thread, struct bytes name);
 enum place_kind device_places_find(struct device_places *places, int64_t process, int64_t thread, int64_t *ret_device);
 
+/* Of the runtime's calls, which are written as a process of their own: the process whose threads make them. */
+int64_t device_places_host(const struct device_places *places, int64_t process);
+
 /* What its thread is called; "" where nobody said. */
 const char *device_places_thread(const struct device_places *places, int64_t process, int64_t thread);
 

@@ -11,12 +11,19 @@ const struct trace_reader *trace_sniff(const char *head, size_t length) {
 }
 
 const char *trace_kind_text(enum trace_kind kind) {
-  static const char *const names[] = {[TRACE_OPERATOR] = "operator",      [TRACE_RUNTIME] = "runtime call",
-                                      [TRACE_KERNEL] = "kernel",          [TRACE_COPY] = "copy",
-                                      [TRACE_SET] = "memory set",         [TRACE_SYNC] = "stream wait",
-                                      [TRACE_ANNOTATION] = "annotation",  [TRACE_DEVICE_ANNOTATION] = "device annotation",
-                                      [TRACE_PYTHON] = "python function", [TRACE_OVERHEAD] = "profiler overhead",
-                                      [TRACE_REQUEST] = "request span",   [TRACE_OTHER] = "other"};
+  static const char *const names[] = {[TRACE_OPERATOR] = "operator",
+                                      [TRACE_RUNTIME] = "runtime call",
+                                      [TRACE_KERNEL] = "kernel",
+                                      [TRACE_COPY] = "copy",
+                                      [TRACE_SET] = "memory set",
+                                      [TRACE_SYNC] = "stream wait",
+                                      [TRACE_ANNOTATION] = "annotation",
+                                      [TRACE_DEVICE_ANNOTATION] = "device annotation",
+                                      [TRACE_PYTHON] = "python function",
+                                      [TRACE_OVERHEAD] = "profiler overhead",
+                                      [TRACE_SYSTEM] = "system call",
+                                      [TRACE_REQUEST] = "request span",
+                                      [TRACE_OTHER] = "other"};
   return names[kind];
 }
 

@@ -23,6 +23,7 @@ enum trace_kind {
   TRACE_DEVICE_ANNOTATION, /* the same range, as it shows on the device */
   TRACE_PYTHON,            /* a Python function */
   TRACE_OVERHEAD,          /* the profiler's own cost, or lazy loading that it reports */
+  TRACE_SYSTEM,            /* a call of the operating system, on a host thread: most often it waits there */
   TRACE_REQUEST,           /* a span of a distributed trace */
   TRACE_OTHER,
   TRACE_KIND_COUNT
@@ -42,6 +43,18 @@ struct trace_span {
   int64_t elements, sequence;     /* of a collective, going in; -1: not known */
   int64_t out_elements, element_bytes, group_size; /* the same; 0 or less: not known */
   struct bytes trace_id, id, parent;               /* of a request's span */
+};
+
+/* One end of an arrow from who hands work over to who takes it up. */
+struct trace_flow {
+  enum trace_flow_kind {
+    FLOW_LAUNCH,  /* from a call of the runtime to what it made the device do */
+    FLOW_HANDOVER /* from one thread of the host to another, which launches for it */
+  } kind;
+  bool begins;
+  uint64_t id;                    /* of its kind; both ends have it */
+  int64_t at_ns, process, thread; /* within the span of the host */
+  int64_t device, stream;         /* the end of a launch: at the start of a span there; else -1 */
 };
 
 struct trace_frame {
@@ -74,6 +87,7 @@ enum trace_loss {
 struct trace_sink {
   void *context;
   void (*span)(void *context, const struct trace_span *span);
+  void (*flow)(void *context, const struct trace_flow *flow);
   void (*sample)(void *context, const struct trace_sample *sample);
   void (*fact)(void *context, const char *key, struct bytes value); /* "device.0", "rank", "cuda_runtime_version" ... */
   void (*lost)(void *context, enum trace_loss what, int64_t n);

@@ -8,6 +8,9 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   ret->share = state_share(a, (enum account_state)(STATE_COMPUTE + WORK_CONVERSION), (enum account_state)(STATE_COMPUTE + WORK_CONVERSION));
   double layout = state_share(a, (enum account_state)(STATE_COMPUTE + WORK_LAYOUT), (enum account_state)(STATE_COMPUTE + WORK_LAYOUT));
   if (ret->share < 0.03 && ret->share + layout < 0.1) return false;
+  int64_t longest = a->class_longest_ns[WORK_CONVERSION] > a->class_longest_ns[WORK_LAYOUT] ? a->class_longest_ns[WORK_CONVERSION]
+                                                                                            : a->class_longest_ns[WORK_LAYOUT];
+  if (2 * (double)longest > (ret->share + layout) * (double)a->wall_ns) return false; /* one of them is no habit */
   ret->bounded = true;
   ret->bound = ret->share + layout;
   ret->bound_holds = "of this window, if what the host does stays as it is: where the host is late, launches that are saved count too";
@@ -22,7 +25,8 @@ const struct rule rule_conversion;
 const struct rule rule_conversion = {
     .name = "conversion",
     .summary = "precision cast back and forth, layouts changed",
-    .threshold = "conversions take 3 % of the window, or together with changes of layout 10 %: our choice",
+    .threshold =
+        "conversions take 3 % of the window, or together with changes of layout 10 %, and no single one is half of that: our choice",
     .needs = NEEDS_TRACE,
     .apply = apply,
     .found = {

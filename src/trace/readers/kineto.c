@@ -30,6 +30,8 @@ static const struct chrome_category categories[] = {{"cpu_op", TRACE_OPERATOR, f
                                                     {"cuda_event", TRACE_SYNC, true},
                                                     {"overhead", TRACE_OVERHEAD, false},
                                                     {"collective_comm", TRACE_KERNEL, true},
+                                                    {"enqueue", TRACE_OPERATOR, false}, /* torch_npu's queue, and its other end */
+                                                    {"dequeue", TRACE_OPERATOR, false},
                                                     {"mtia_ccp_events", TRACE_KERNEL, true},
                                                     {"cpu_instant_event", TRACE_OTHER, false},
                                                     {"external_correlation", TRACE_OTHER, false},

@@ -69,6 +69,7 @@ static const struct table tables[] = {
      TRACE_OVERHEAD,
      "overhead"},
     {"PROFILER_OVERHEAD", {"start", "end", "nameId", NULL, "globalTid", NULL, NULL, NULL, NULL, NULL}, TRACE_OVERHEAD, "overhead"},
+    {"OSRT_API", {"start", "end", "nameId", NULL, "globalTid", NULL, NULL, NULL, NULL, NULL}, TRACE_SYSTEM, NULL},
     {"NVTX_EVENTS", {"start", "end", "textId", "text", "globalTid", NULL, NULL, NULL, NULL, "eventType"}, TRACE_ANNOTATION, NULL},
 };
 
@@ -182,6 +183,20 @@ static void tell_devices(struct reading *r) {
   (void)sqlite3_finalize(row);
 }
 
+/* Warnings and errors of the profiler about what it could not record of the device. */
+static void tell_diagnostics(struct reading *r) {
+  sqlite3_stmt *row = NULL;
+  char key[40];
+  if (r->sink->fact == NULL || !has_column(r, "DIAGNOSTIC_EVENT", "severity") || !has_column(r, "DIAGNOSTIC_EVENT", "text")) return;
+  if (sqlite3_prepare_v2(r->db, "SELECT DISTINCT text FROM DIAGNOSTIC_EVENT WHERE severity IN (2, 3) AND text LIKE '%CUDA%' LIMIT 4", -1,
+                         &row, NULL) == SQLITE_OK)
+    for (int i = 0; sqlite3_step(row) == SQLITE_ROW; i++) {
+      (void)snprintf(key, sizeof key, "profiler.said.%d", i);
+      r->sink->fact(r->sink->context, key, text_column(row, 0));
+    }
+  (void)sqlite3_finalize(row);
+}
+
 /* Without a path, the whole database in memory: for tests, and for what comes through a pipe. */
 static enum lynx_status open_memory(struct reading *r, unsigned char **ret_bytes, struct lynx_error *error) {
   size_t length = 0, room = 1 << 20;
@@ -237,7 +252,7 @@ static enum lynx_status read_trace(struct trace_source *source, const struct tra
       status = lynx_fail(error, LYNX_INPUT,
                          "a database, but no export of Nsight Systems: it holds no CUPTI or NVTX table, or its strings have no key");
     for (size_t i = 0; i < LYNX_COUNT(tables) && status == LYNX_OK && !r.stopped; i++) status = read_table(&r, &tables[i], error);
-    if (status == LYNX_OK) tell_devices(&r);
+    if (status == LYNX_OK) tell_devices(&r), tell_diagnostics(&r);
   }
   (void)sqlite3_close(r.db);
   sqlite3_free(bytes);

@@ -31,6 +31,14 @@ static bool is_of_device(struct bytes provider) {
   return false;
 }
 
+/* It waits until its device is done: where, and how long that computed, the profile does not say. */
+static bool is_delegated(struct bytes provider) {
+  static const char *const here[] = {"CPU", "Dnnl", "Xnnpack", "ACL", "ArmNN"};
+  for (size_t i = 0; i < LYNX_COUNT(here); i++)
+    if (provider.length >= strlen(here[i]) && memcmp(provider.ptr, here[i], strlen(here[i])) == 0) return false;
+  return provider.length > 0;
+}
+
 static bool finish(struct trace_span *span, struct bytes category) {
   if (ends_in(span->name, "_fence_before") || ends_in(span->name, "_fence_after")) return false;
   if (bytes_equal(category, "Kernel") && span->device < 0) span->device = 0;
@@ -39,7 +47,7 @@ static bool finish(struct trace_span *span, struct bytes category) {
   if (span->kind == TRACE_OPERATOR && is_of_device(span->group)) {
     span->kind = TRACE_RUNTIME;
     span->type = bytes_of("Launch");
-  }
+  } else if (span->kind == TRACE_OPERATOR && is_delegated(span->group)) span->type = bytes_of("delegated");
   span->group = (struct bytes){NULL, 0};
   return true;
 }

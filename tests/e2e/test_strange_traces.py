@@ -1,0 +1,164 @@
+"""Kinds of traces that strangers had and that were read wrong at the first try. Each is made here, so that what is right is known."""
+
+import json
+import sqlite3
+
+from lynx import lynx, main
+from test_evidence import account, kineto, launch, named, span
+
+
+def attributed(path, *options, code=0):
+    r = lynx("attribute", path, "--quiet", *options)
+    assert r.returncode == code, r.stderr
+    return r.stderr if code else " ".join(r.stdout.split())
+
+
+def flow(category, phase, number, process, thread, at):
+    return {"ph": phase, "cat": category, "name": category, "id": str(number), "pid": process, "tid": thread, "ts": at}
+
+
+def test_arrows_join_an_ascends_work_to_its_calls(tmp_path):
+    """No number of a call is a number of the work. The main thread hands over, another one launches: both decide."""
+    events = named(1, "Python", labels="CPU") + named(801, "Ascend Hardware", [(3, "Stream 3")], "NPU") + named(900, "CANN")
+    events += [span("ProfilerStep#1", 0, 1200, cat="cpu_op")]
+    for k in range(12):
+        at = 100 * k
+        events += [
+            span("aten::mm", at, 60, thread=10, cat="cpu_op"),
+            span("Enqueue", at + 50, 5, thread=10, cat="enqueue"),
+            flow("async_task_queue", "s", k, 1, 10, at + 52),
+            flow("async_task_queue", "f", k, 1, 20, at + 61),
+            span("aclnnMm", at + 60, 20, thread=20, cat="dequeue"),
+            span("AscendCL@aclnnMm", at + 62, 16, 900, 20, args={"connection_id": 2 * k}),
+            flow("HostToDevice", "s", 1000 + k, 900, 20, at + 70),
+            flow("HostToDevice", "f", 1000 + k, 801, 3, at + 80),
+            span("aclnnMm_TransData_TransData", at + 80, 10, 801, 3, args={"connection_id": 2 * k + 1}),
+        ]
+    trace, states, said = account(tmp_path, events)
+    assert states["compute.layout"] == 120000 and trace["wall_ns"] == 1200000, states
+    assert states["idle.operator"] + states["idle.launch"] + states.get("idle.latency", 0) >= 900000, states
+    assert "launched before the trace began" not in said and "Software-bound" in said, said
+
+
+def test_another_provider_of_onnxruntime_computes_elsewhere(tmp_path):
+    def node(name, at, length, provider):
+        args = {"op_name": name, "provider": provider + "ExecutionProvider"}
+        return span(f"{name}_kernel_time", at, length, cat="Node", args=args)
+
+    events = [span("session_initialization", 0, 9000, cat="Session")]
+    for k in range(3):
+        at = 10000 + 1000 * k
+        events += [span("model_run", at, 1000, cat="Session"), node("CoreML_1", at, 800, "CoreML")]
+        events += [node("Sign", at + 800, 200, "CPU")]
+    path = tmp_path / "o.json"
+    path.write_text(json.dumps(events))
+    said = attributed(path)
+    assert "For 80.0 % of the window another provider computes" in said and "operators: elementwise" in said, said
+    assert "before the window session_initialization takes 9.000 ms, 3.0 times the window" in said, said
+
+
+def nsys(path, **tables):
+    db = sqlite3.connect(path)
+    names = sorted({row[2] for rows in tables.values() for row in rows if len(row) > 3})
+    db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+    db.executemany("INSERT INTO StringIds VALUES (?, ?)", enumerate(names))
+    db.execute("CREATE TABLE DIAGNOSTIC_EVENT (severity INTEGER, text TEXT)")
+    db.execute("INSERT INTO DIAGNOSTIC_EVENT VALUES (2, 'CUDA profiling might have not been started correctly.')")
+    db.execute("INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 'CUDA injection initialized successfully.')")
+    for table, rows in tables.items():
+        db.execute(f'CREATE TABLE {table} ("start" INTEGER, "end" INTEGER, nameId INTEGER, globalTid INTEGER)')
+        db.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", [(a, b, names.index(n), t) for a, b, n, t in rows])
+    db.commit()
+    db.close()
+
+
+def test_calls_of_the_operating_system_are_seen(tmp_path):
+    """The profiler's own work before and after is no part of the job; what it says of itself is."""
+    path = tmp_path / "t.sqlite"
+    thread = (7 << 24) + 7
+    nsys(
+        path,
+        CUPTI_ACTIVITY_KIND_RUNTIME=[(1000000, 1100000, "cuInit", thread)],
+        OSRT_API=[(1100000, 1700000, "poll", thread), (1900000, 2000000, "read", thread)],
+        PROFILER_OVERHEAD=[(0, 10, "begin", thread), (9000000, 9000010, "end", thread)],
+    )
+    said = attributed(path)
+    assert "first to last event, 1.000 ms" in said and "70.00 % 0.700 ms in a call of the operating system" in said, said
+    assert "CUDA profiling might have not been started correctly" in said and "injection" not in said, said
+    assert "1 0.600 600.00 other call poll" in said, said
+
+
+PERF = "".join(
+    f"{program} {pid} {at:.6f}: {event}: \n\t{symbol} ({module})\n\n"
+    for program, pid, at, event, symbol, module, n in [
+        ("quick", 1, 1.0, "instructions", "0a spin", "/usr/bin/quick", 9),
+        ("slow", 2, 1.1, "instructions", "0b walk", "/usr/bin/slow", 1),
+        ("quick", 1, 1.2, "cycles:u", "0a spin", "/usr/bin/quick", 5),
+        ("slow", 2, 1.3, "cycles:u", "0b walk", "/usr/bin/slow", 5),
+    ]
+    for _ in range(n)
+)
+
+
+def test_of_several_events_the_one_that_is_time_counts(tmp_path):
+    path = tmp_path / "perf.txt"
+    path.write_text(PERF)
+    said = attributed(path)
+    assert "10 samples of cycles:u" in said and "50.00 % 5 spin" in said and "50.00 % 5 walk" in said, said
+    assert "10 samples of other events are left out" in said and "their functions are below" in said, said
+    said = attributed(path, "--event", "instructions")
+    assert "90.00 % 9 spin" in said and "count themselves, not time" in said, said
+    assert "no sample of the event faults; it has 20 of others" in attributed(path, "--event", "faults", code=2)
+
+
+def request(number, start, length, parent=None, service="p1", name=None):
+    references = [{"refType": "CHILD_OF", "traceID": "t", "spanID": parent}] if parent else []
+    return {
+        "traceID": "t",
+        "spanID": number,
+        "operationName": name or number,
+        "startTime": start,
+        "duration": length,
+        "references": references,
+        "processID": service,
+    }
+
+
+def test_a_child_within_the_time_of_another_takes_nothing_twice(tmp_path):
+    """What no child covers is a span's own, in whatever order they end; and a name that has "gateway" in it is nobody's."""
+    spans = [request("P", 0, 100000), request("A", 10000, 80000, "P"), request("B", 30000, 20000, "P")]
+    spans += [request("decode", 0, 1000, "P", "p2", "decode jwt")]
+    processes = {"p1": {"serviceName": "graphql-gateway"}, "p2": {"serviceName": "predistribution"}}
+    path = tmp_path / "j.json"
+    path.write_text(json.dumps({"data": [{"traceID": "t", "spans": spans, "processes": processes}]}))
+    rows = json.loads(lynx("attribute", path, "--json", "--quiet").stdout)["traces"][0]["operations"]
+    own = {r["operation"]: r for r in rows}
+    assert own["P"]["work_ns"] == 19000000, own
+    assert all(r["layer"] == "-" for r in rows), rows
+
+
+def test_one_conversion_is_no_habit(tmp_path):
+    """A cold clone that takes most of it is once; what does nothing, or is a part of another, is not counted."""
+    events = [span("model", 0, 1000, cat="user_annotation"), span("aten::reshape", 100, 500, cat="cpu_op")]
+    events += [span("aten::clone", 110, 480, cat="cpu_op")]
+    _, _, said = account(tmp_path, events)
+    assert "(conversion)" not in said, said
+    events = [span("model", 0, 1000, cat="user_annotation")]
+    for k in range(10):
+        events += [span("aten::to", 100 * k, 50, cat="cpu_op"), span("aten::_to_copy", 100 * k + 2, 40, cat="cpu_op")]
+        events += [span("aten::copy_", 100 * k + 5, 30, cat="cpu_op"), span("aten::to", 100 * k + 60, 1, cat="cpu_op")]
+    _, _, said = account(tmp_path, events)
+    assert "10 kernels or operators convert numbers" in said and " 0 change layout" in said, said
+
+
+def test_a_call_that_sets_memory_copies_nothing(tmp_path):
+    events = []
+    for k in range(20):
+        events += [launch(100 * k, 4, k + 1), kineto("sgemm", 100 * k + 10, 5, k + 1)]
+        events += [span("cudaMemsetAsync", 100 * k + 20, 60, cat="cuda_runtime", args={"correlation": 1000 + k})]
+    _, states, _ = account(tmp_path, events)
+    assert states["idle.call"] > 1000000 and "idle.copy_call" not in states, states
+
+
+if __name__ == "__main__":
+    main(__file__)
