@@ -316,14 +316,15 @@ const char *attribution_bound_text(enum bound_by bound) {
 
 enum bound_by attribution_bound(const struct account *a) {
   enum { WORK_LEAST = 10 };
-  if (a->device < 0 || a->wall_ns <= 0 || account_unexplained_share(a) > 0.2) return BOUND_UNKNOWN;
+  if (a->device < 0 || a->wall_ns <= 0) return BOUND_UNKNOWN;
   const struct bound_shares s = attribution_bound_shares(a);
   int64_t n = 0;
   for (int i = 0; i < WORK_CLASS_COUNT; i++) n += a->class_n[i];
-  if (n < WORK_LEAST) return BOUND_FEW;
+  if (n < WORK_LEAST) return account_unexplained_share(a) > 0.2 ? BOUND_UNKNOWN : BOUND_FEW;
   if (s.computing >= BUSY_SHARE) return BOUND_DEVICE;
   if (s.communicating >= IDLE_SHARE) return BOUND_COMMUNICATION;
   if (s.copying >= IDLE_SHARE) return BOUND_COPIES;
+  if (account_unexplained_share(a) > 0.2) return BOUND_UNKNOWN; /* what the device did is known, and why it did nothing is not */
   return 1 - s.idle < IDLE_SHARE ? BOUND_SOFTWARE : BOUND_MIXED;
 }
 

@@ -1,5 +1,7 @@
 #include "attribute/span_sort.h"
 
+#include <stdbool.h>
+
 static inline bool earlier(const struct span *a, const struct span *b) {
   return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->duration_ns > b->duration_ns;
 }

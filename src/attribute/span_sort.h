@@ -3,7 +3,9 @@
 #ifndef ATTRIBUTE_SPAN_SORT_H
 #define ATTRIBUTE_SPAN_SORT_H
 
-#include "attribute/timeline.h"
+#include <stddef.h>
+
+#include "attribute/span.h"
 
 void spans_sort(struct span *spans, size_t n);
 

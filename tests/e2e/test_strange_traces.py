@@ -125,7 +125,7 @@ def request(number, start, length, parent=None, service="p1", name=None):
 
 
 def test_a_child_within_the_time_of_another_takes_nothing_twice(tmp_path):
-    """What no child covers is a span's own, in whatever order they end; and a name that has "gateway" in it is nobody's."""
+    """What no child covers is a span's own, in whatever order they end; and a gateway by its name is nobody's."""
     spans = [request("P", 0, 100000), request("A", 10000, 80000, "P"), request("B", 30000, 20000, "P")]
     spans += [request("decode", 0, 1000, "P", "p2", "decode jwt")]
     processes = {"p1": {"serviceName": "graphql-gateway"}, "p2": {"serviceName": "predistribution"}}
