@@ -146,6 +146,10 @@ struct live_around {
   double held, held_looks;                        /* of them, connections at whose other end Nagle's algorithm holds bytes; looks */
   double held_within, held_within_looks;          /* the same of the server's own, to one another and to whom it asks */
   double held_port;                               /* of one of these */
+  double asks, asks_looks;                        /* connections that it made on which an answer is awaited, to one port; samples */
+  double asks_lasting, asks_lasting_open;         /* of those that stay: how many, and how many have a question open */
+  double asks_port, asks_pid;                     /* pid: of the serving processes; 0: somebody else */
+  double ended_children;                          /* processors that its children used which have ended since */
   double watts, temperature_c, clock_mhz, slowed; /* slowed: how often for heat */
   double major_faults_hz, read_hz, disk_busy;     /* of the serving processes: pages and bytes read from disks each second; a share */
   double accept_queue, accept_full,
@@ -248,6 +252,7 @@ enum live_bottleneck {
   LIVE_GPUS,
   LIVE_LOAD,    /* the climb ended before the throughput did */
   LIVE_PACE,    /* tokens come at a pace, or requests at a rate, that no work sets */
+  LIVE_ASKS,    /* all connections to another service wait for an answer */
   LIVE_WORKERS, /* of processes that are alike some do all the work */
   LIVE_MET      /* an offered rate is answered whole: nothing need be at its limit */
 };

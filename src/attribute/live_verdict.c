@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attribute/live_asks.h"
 #include "attribute/live_pace.h"
 #include "attribute/rule.h"
 
@@ -204,6 +205,17 @@ static bool judge_workers(struct live *live) {
   return true;
 }
 
+/* A pool of connections is as full as a thread can be. */
+static bool judge_pool(struct live *live) {
+  const struct live_around *a = &live->around;
+  if (!live_pool_full(live)) return false;
+  set(live, LIVE_ASKS, "Its connections to another service bound this server.",
+      arena_printf(&live->arena, "%.3g to port %.0f, of which %.0f %% wait for an answer at each look, with %.3g requests in flight%s",
+                   a->asks_lasting, a->asks_port, percent(a->asks_lasting_open / a->asks_lasting), live->in_flight,
+                   other_processors(live)));
+  return true;
+}
+
 /* Requests are offered at a rate, and as many are answered. */
 static bool load_is_met(const struct live *live) {
   const struct contract_regime *r = &live->result->contract.regime;
@@ -220,7 +232,7 @@ static void judge_bottleneck(struct live *live) {
   if (judge_outside(live)) return;
   /* At 1 in flight one thread is full; whether it bounds shows where more could share the work. */
   bool shared = live->beyond.n_lanes > 0 && live_busiest(&live->beyond)->busiest < LIVE_FULL && live_python_turns(live) > 0;
-  if (judge_workers(live)) return;
+  if (judge_workers(live) || judge_pool(live)) return;
   if (lane->busiest >= LIVE_FULL && !shared)
     set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
         arena_printf(arena, "%s %lld is on a processor or ready for one %.0f %% of the time%s%s", name, (long long)lane->thread,
@@ -283,6 +295,7 @@ static void judge_bound(struct live *live) {
     case LIVE_SLEEP:
     case LIVE_PACE:
     case LIVE_WORKERS:
+    case LIVE_ASKS:
       live->bound = LIVE_SOFTWARE;
       live->bound_why = live->around.gpus.busy <= 0.5
                             ? arena_printf(arena, "the GPU%s idle %.0f %% of the time while requests wait: a faster one would not help",

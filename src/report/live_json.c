@@ -294,6 +294,7 @@ bool live_json(const struct live *live, struct buffer *ret) {
                                             [LIVE_LOAD] = "load",
                                             [LIVE_PACE] = "pace",
                                             [LIVE_WORKERS] = "workers",
+                                            [LIVE_ASKS] = "connections",
                                             [LIVE_MET] = "load_met"};
   const struct result_precision *p = live->precision;
   struct json_writer json;

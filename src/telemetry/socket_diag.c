@@ -42,13 +42,35 @@ static bool ask(const void *question, size_t n, socket_diag_take *take, void *co
   return whole;
 }
 
-bool socket_diag_connections(unsigned char family, unsigned states, socket_diag_take *take, void *context) {
+static bool ask_connections(unsigned char family, unsigned states, unsigned char also, socket_diag_take *take, void *context) {
   const struct {
     struct nlmsghdr head;
     struct inet_diag_req_v2 question;
   } message = {.head = {.nlmsg_len = sizeof message, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-               .question = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = states}};
+               .question = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_ext = also, .idiag_states = states}};
   return ask(&message, sizeof message, take, context);
+}
+
+bool socket_diag_connections(unsigned char family, unsigned states, socket_diag_take *take, void *context) {
+  return ask_connections(family, states, 0, take, context);
+}
+
+bool socket_diag_connections_told(unsigned char family, unsigned states, socket_diag_take *take, void *context) {
+  return ask_connections(family, states, 1U << (INET_DIAG_INFO - 1), take, context);
+}
+
+bool socket_diag_info(const char *message, size_t length, struct tcp_info *ret) {
+  size_t at = NLMSG_ALIGN(sizeof(struct inet_diag_msg));
+  for (struct rtattr attribute; at + sizeof attribute <= length; at += RTA_ALIGN(attribute.rta_len)) {
+    (void)memcpy(&attribute, message + at, sizeof attribute);
+    size_t n = attribute.rta_len;
+    if (n < sizeof attribute || n > length - at) return false;
+    if (attribute.rta_type != INET_DIAG_INFO) continue;
+    if (n - RTA_LENGTH(0) < offsetof(struct tcp_info, tcpi_min_rtt)) return false; /* of Linux before 4.6 */
+    (void)memcpy(ret, message + at + RTA_LENGTH(0), n - RTA_LENGTH(0) < sizeof *ret ? n - RTA_LENGTH(0) : sizeof *ret);
+    return true;
+  }
+  return false;
 }
 
 int socket_diag_open(void) {
@@ -63,20 +85,10 @@ static bool answer_of(int asks, struct tcp_info *ret) {
   char bytes[4096];
   struct nlmsghdr head;
   ssize_t got = recv(asks, bytes, sizeof bytes, 0);
-  size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct inet_diag_msg));
   if (got < (ssize_t)sizeof head) return false;
   (void)memcpy(&head, bytes, sizeof head);
-  if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len > (size_t)got) return false;
-  for (struct rtattr attribute; at + sizeof attribute <= head.nlmsg_len; at += RTA_ALIGN(attribute.rta_len)) {
-    (void)memcpy(&attribute, bytes + at, sizeof attribute);
-    size_t n = attribute.rta_len;
-    if (n < sizeof attribute || n > head.nlmsg_len - at) return false;
-    if (attribute.rta_type != INET_DIAG_INFO) continue;
-    if (n - RTA_LENGTH(0) < offsetof(struct tcp_info, tcpi_min_rtt)) return false; /* of Linux before 4.6 */
-    (void)memcpy(ret, bytes + at + RTA_LENGTH(0), n - RTA_LENGTH(0) < sizeof *ret ? n - RTA_LENGTH(0) : sizeof *ret);
-    return true;
-  }
-  return false;
+  if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || head.nlmsg_len < NLMSG_HDRLEN || head.nlmsg_len > (size_t)got) return false;
+  return socket_diag_info(bytes + NLMSG_HDRLEN, head.nlmsg_len - NLMSG_HDRLEN, ret);
 }
 
 bool socket_diag_one(int asks, unsigned char family, const struct inet_diag_sockid *id, struct tcp_info *ret) {

@@ -14,6 +14,9 @@ typedef void socket_diag_take(void *context, const char *message, size_t n);
 
 /* TCP, of AF_INET or AF_INET6, in these states (a bit for each). False: not all of them were told. */
 bool socket_diag_connections(unsigned char family, unsigned states, socket_diag_take *take, void *context);
+/* The same; their messages hold what socket_diag_info reads. */
+bool socket_diag_connections_told(unsigned char family, unsigned states, socket_diag_take *take, void *context);
+bool socket_diag_info(const char *message, size_t n, struct tcp_info *ret);
 /* One of them, by its ends, through a socket of netlink that socket_diag_open gave (to be closed); -1: none. False: the kernel knows no
  * such connection, or does not answer within 20 ms. */
 int socket_diag_open(void);

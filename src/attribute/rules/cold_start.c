@@ -6,10 +6,13 @@
 #include "attribute/rule.h"
 #include "attribute/live_start.h"
 
+#define OTHERS_MOST 0.1 /* of the processors */
+
 static bool apply(const struct evidence *evidence, struct finding *ret) {
   const struct live *live = evidence->live;
   const struct live_start *s = &live->start;
-  if (!live_start_is_cold(s)) return false;
+  /* Whom others take processors from is slow whenever they do: that says nothing of its start. */
+  if (!live_start_is_cold(s) || live_other_processors(live) >= OTHERS_MOST * (double)live->n_processors) return false;
   ret->share = s->excess;
   ret->bounded = true;
   ret->bound = s->excess;
@@ -27,7 +30,8 @@ const struct rule rule_cold_start = {
     .summary = "the first counted requests are slower than all later ones",
     .threshold =
         "the mean of the first tenth of the counted requests (fifth, where they are fewer than 50) 1.5 times that of every later "
-        "part, and what the first three parts took beyond the others 3 % of all requests' time; of all sessions as one, or of each",
+        "part, and what the first three parts took beyond the others 3 % of all requests' time; of all sessions as one, or of each; not "
+        "where other processes use a tenth of the processors",
     .needs = NEEDS_REQUESTS,
     .apply = apply,
     .found = {.title = "The counted window holds a cold start",

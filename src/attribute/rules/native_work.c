@@ -39,13 +39,16 @@ static bool apply(const struct evidence *evidence, struct finding *ret) {
     if (matters(live, &live->natives[i]) && (best == NULL || live->natives[i].share > best->share)) best = &live->natives[i];
   if (best == NULL) return false;
   const struct live_lane *lane = &live->at.lanes[best->lane];
-  ret->share = fmin(1, best->share / fmax(live->at.running, 1e-9));
+  double of_running = fmin(1, best->share / fmax(live->at.running, 1e-9));
+  bool full = live_busiest(&live->at)->busiest >= LIVE_FULL || live_idle_processors(live) < 0.2 * (double)live->n_processors;
+  /* Where nothing is full it is a part of a request's time (Little 1961), and others may be greater. */
+  ret->share = full || !(live->in_flight > 0) ? of_running : fmin(of_running, best->share / live->in_flight);
   ret->contributing = LAYER_BIT(LAYER_APPLICATION) | LAYER_BIT(best->work->of_runtime ? LAYER_RUNTIME : LAYER_SERVING);
   if (best->work->of_runtime) ret->symptom = LAYER_RUNTIME;
   (void)snprintf(ret->process, sizeof ret->process, "%s", lane->program);
   if (best->asker[0] != 0) (void)snprintf(ret->named, sizeof ret->named, "%.80s (%.140s)", best->asker, best->where);
   (void)snprintf(ret->evidence, sizeof ret->evidence, "%s takes %.0f %% of what the server runs, in %.100s%s%.120s%s", best->work->name,
-                 100 * ret->share, best->inside, best->asker[0] != 0 ? ", for " : "", best->asker,
+                 100 * of_running, best->inside, best->asker[0] != 0 ? ", for " : "", best->asker,
                  best->asker[0] != 0 ? ""
                                      : "; its stacks name no function of the program's own (those of Node.js do with --perf-basic-prof)");
   (void)snprintf(ret->next, sizeof ret->next, "%s", best->work->next);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attribute/live_asks.h"
 #include "attribute/live_bound.h"
 #include "attribute/live_shape.h"
 #include "attribute/rule.h"
@@ -50,6 +51,36 @@ static bool by_task(const struct live *live, struct finding *ret) {
   return true;
 }
 
+/* By the connections themselves: what was sent last has no answer yet. */
+static bool by_connections(const struct live *live, struct finding *ret) {
+  const struct live_around *a = &live->around;
+  const struct live_lane *own = NULL;
+  bool full = live_pool_full(live);
+  if (!live_asks_others(live, &own) || live_idle_processors(live) < IDLE * (double)live->n_processors) return false;
+  ret->share = full ? a->asks_lasting_open / a->asks_lasting : fmin(1, a->asks / live->in_flight);
+  if (ret->share < 0.2) return false;
+  if (own != NULL) (void)snprintf(ret->named, sizeof ret->named, "port %.0f (%.40s, pid %.0f)", a->asks_port, own->program, a->asks_pid);
+  else (void)snprintf(ret->named, sizeof ret->named, "port %.0f", a->asks_port);
+  if (full) {
+    ret->title = "Requests wait for a connection to another service";
+    (void)snprintf(
+        ret->evidence, sizeof ret->evidence,
+        "%.3g connection%s to %.100s %s at each look, and on %.0f %% of them an answer is awaited, with %.3g requests in flight: "
+        "the others wait for a free one, or for whoever answers there",
+        a->asks_lasting, a->asks_lasting < 1.5 ? "" : "s", ret->named, a->asks_lasting < 1.5 ? "is there" : "are there",
+        100 * a->asks_lasting_open / a->asks_lasting, live->in_flight);
+    (void)snprintf(ret->next, sizeof ret->next,
+                   "%.100s: open more connections (a greater pool), ask for several requests at once, or ask less", ret->named);
+    (void)snprintf(ret->confirm, sizeof ret->confirm, "double the number of connections to %.80s and measure again", ret->named);
+    return true;
+  }
+  (void)snprintf(ret->evidence, sizeof ret->evidence,
+                 "on connections to %.100s that the server made an answer is awaited for %.3g of the %.3g requests in flight, while %.1f "
+                 "processors are idle",
+                 ret->named, a->asks, live->in_flight, live_idle_processors(live));
+  return true;
+}
+
 static bool apply(const struct evidence *evidence, struct finding *ret) {
   const struct live *live = evidence->live;
   const struct live_lane *best = NULL;
@@ -60,7 +91,7 @@ static bool apply(const struct evidence *evidence, struct finding *ret) {
     if (!(native || (works && named)) || !is_of_requests(live, l) || l->waits[WAIT_NETWORK] < 0.1 || waiting_share(l) < 0.2) continue;
     if (best == NULL || l->waits[WAIT_NETWORK] > best->waits[WAIT_NETWORK]) best = l;
   }
-  if (best == NULL) return by_task(live, ret);
+  if (best == NULL) return by_connections(live, ret) || by_task(live, ret);
   ret->share = fmin(1, waiting_share(best));
   (void)snprintf(ret->process, sizeof ret->process, "%s", best->program);
   live_name_wait(best, WAIT_NETWORK, ret);
@@ -77,7 +108,8 @@ const struct rule rule_other_service = {
     .name = "other_service",
     .summary = "threads that work on requests wait for the network",
     .threshold = "20 % of the time that they are not ready to run, in as many threads as half of the requests in flight, and one function "
-                 "of the project's own, or of a package that asks services, that was seen waiting for 30 % of that",
+                 "of the project's own, or of a package that asks services, that was seen waiting for 30 % of that; "
+                 "or by the connections that it made: an answer awaited for 20 % of the requests in flight, or on 80 % of those that stay",
     .needs = NEEDS_THREADS,
     .apply = apply,
     .found = {.title = "Requests wait for another service",

@@ -1,4 +1,6 @@
-/* This machine's processors: busy and stolen shares since the last sample, and pressure. */
+/* This machine's processors: busy and stolen shares since the last sample, and pressure.
+ * Series   machine.others_ratio: what neither lynxbench nor the serving process used, nor what these started, ended or not
+ *          server.ended_children: processors that children of the serving processes used which have ended since */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,35 +13,54 @@
 #include "telemetry/process_tree.h"
 #include "telemetry/sampler.h"
 
+/* The serving processes, and what each used itself. */
+struct served {
+  struct process_tree tree;
+  unsigned long long own[PROCESS_TREE_MAX], all; /* all: with that of children that have ended */
+};
+
 struct machine {
   const struct root *root;
   struct machine_ticks ticks;
   int64_t pid;
+  struct served serving;
   unsigned long long ours;  /* of lynxbench and of the serving process with those that it started */
   char throttled_path[512]; /* cpu.stat of its control group; "": none */
   bool throttled_is_ns;     /* version 1 counts nanoseconds */
   double throttled, at_s;   /* seconds: as last read, and when */
 };
 
-/* Of a process and those that it started, but for those of the tree `less`. */
-static unsigned long long tree_ticks(const struct machine *m, int64_t pid, const struct process_tree *less, struct process_tree *ret) {
+/* Of a process and those that it started, but for those of the tree `less`; with what those of them used that have ended. */
+static unsigned long long tree_ticks(const struct machine *m, int64_t pid, const struct process_tree *less, struct served *ret) {
   struct process_stat stat;
-  struct process_tree tree;
-  unsigned long long sum = 0;
-  process_tree_read(m->root, pid, &tree);
-  for (size_t i = 0; i < tree.n; i++) {
-    if (less != NULL && process_tree_holds(less, tree.pids[i])) continue;
-    if (process_read(m->root, tree.pids[i], &stat)) sum += stat.user_ticks + stat.system_ticks;
+  struct served served = {.tree = {.n = 0}};
+  process_tree_read(m->root, pid, &served.tree);
+  for (size_t i = 0; i < served.tree.n; i++) {
+    if ((less != NULL && process_tree_holds(less, served.tree.pids[i])) || !process_read(m->root, served.tree.pids[i], &stat)) continue;
+    served.own[i] = stat.user_ticks + stat.system_ticks;
+    served.all += served.own[i] + stat.ended_ticks;
   }
-  if (ret != NULL) *ret = tree;
-  return sum;
+  if (ret != NULL) *ret = served;
+  return served.all;
 }
 
 /* Of the serving process and of lynxbench, with those that they started: a profiler, or the serving process itself. */
-static unsigned long long our_ticks(const struct machine *m) {
-  struct process_tree serving;
-  unsigned long long sum = tree_ticks(m, m->pid, NULL, &serving);
-  return sum + tree_ticks(m, (int64_t)getpid(), &serving, NULL);
+static unsigned long long our_ticks(const struct machine *m, struct served *ret_serving) {
+  unsigned long long sum = tree_ticks(m, m->pid, NULL, ret_serving);
+  return sum + tree_ticks(m, (int64_t)getpid(), &ret_serving->tree, NULL);
+}
+
+/* What all of them used, less what those used that are there. */
+static double ended_children(const struct served *before, const struct served *now) {
+  unsigned long long there = 0;
+  for (size_t i = 0; i < now->tree.n; i++) {
+    unsigned long long own = now->own[i];
+    for (size_t k = 0; k < before->tree.n; k++)
+      if (before->tree.pids[k] == now->tree.pids[i]) own -= before->own[k] < own ? before->own[k] : own;
+    there += own;
+  }
+  unsigned long long all = now->all > before->all ? now->all - before->all : 0;
+  return all > there ? (double)(all - there) : 0;
 }
 
 /* --- the quota of its control group --- */
@@ -83,7 +104,7 @@ static void sample_throttled(struct machine *m, const struct sampler_sink *sink)
 static void machine_watch(void *state, int64_t pid) {
   struct machine *m = state;
   m->pid = pid;
-  m->ours = our_ticks(m);
+  m->ours = our_ticks(m, &m->serving);
   if (pid > 0) find_group(m);
 }
 
@@ -115,6 +136,11 @@ static void sample_hardware(const struct root *root, const struct sampler_sink *
   if (hottest > -273) sink->value(sink->context, "machine.temperature_c", hottest);
 }
 
+static double processors(void) {
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n > 0 ? (double)n : 1;
+}
+
 static void machine_sample(void *state, int64_t now_ns, const struct sampler_sink *sink) {
   struct machine *m = state;
   (void)now_ns;
@@ -123,10 +149,13 @@ static void machine_sample(void *state, int64_t now_ns, const struct sampler_sin
     double total = (double)(now.total - m->ticks.total);
     sink->value(sink->context, "machine.busy_ratio", (double)(now.busy - m->ticks.busy) / total);
     sink->value(sink->context, "machine.steal_ratio", (double)(now.steal - m->ticks.steal) / total);
-    unsigned long long ours = our_ticks(m), mine = ours > m->ours ? ours - m->ours : 0, all = now.busy - m->ticks.busy;
+    struct served serving;
+    unsigned long long ours = our_ticks(m, &serving), mine = ours > m->ours ? ours - m->ours : 0, all = now.busy - m->ticks.busy;
     if (m->pid > 0)
       sink->value(sink->context, "machine.others_ratio",
                   all > mine ? (double)(all - mine) / total : 0); /* neither lynxbench nor the serving process */
+    if (m->pid > 0) sink->value(sink->context, "server.ended_children", ended_children(&m->serving, &serving) / total * processors());
+    m->serving = serving;
     m->ours = ours;
     m->ticks = now;
   }
