@@ -74,8 +74,9 @@ struct sweep {
   const struct timeline *timeline;
   const struct account_options *options;
   struct account *account;
-  bool unseen;     /* the host launches work, and the device was not recorded: what operators compute is not seen */
-  set device_bits; /* what counts as busy */
+  bool operators_compute; /* the reader says so, or nothing in the trace speaks of a device that they could hand their work to */
+  bool unseen;            /* the host launches work, and the device was not recorded: what operators compute is not seen */
+  set device_bits;        /* what counts as busy */
   int64_t now_ns, first_device_ns, last_device_ns;
   uint32_t count[BIT_COUNT];
   set open;
@@ -221,7 +222,7 @@ static enum account_state busy_state(const struct sweep *s, set open, bool on_ho
   if (on_host && (open & (BIT(BIT_COMPILE) | BIT(BIT_DATA) | BIT(BIT_TOKENIZER)))) return host_state(open);
   if (classes & ~BIT(WORK_UNKNOWN)) return (enum account_state)(STATE_COMPUTE + __builtin_ctzll(classes & ~BIT(WORK_UNKNOWN)));
   if (on_host && (open & BIT(BIT_ANY_COMMUNICATION))) return STATE_COMMUNICATION;
-  if (on_host && !(classes && s->timeline->operators_compute)) return host_state(open);
+  if (on_host && !(classes && s->operators_compute)) return host_state(open);
   if (classes) return STATE_COMPUTE;
   if (open & BIT(BIT_COMMUNICATION)) return STATE_COMMUNICATION;
   if (open & BIT(BIT_COPY_TO_DEVICE)) return STATE_COPY_TO_DEVICE;
@@ -303,6 +304,7 @@ static set host_bits_of(const struct sweep *s, const struct span *span) {
   bool speaks = account_thread_speaks(t, s->account->device, &t->tracks[span->track]);
   set bits = 0;
   if (work == WORK_STEP) return (span->flags & SPAN_COLD) ? 0 : BIT(BIT_STEP);
+  if (span->flags & SPAN_LIFE) return 0;
   switch ((enum trace_kind)span->kind) {
     case TRACE_RUNTIME: return BIT(BIT_ANY_RUNTIME) | (!speaks ? 0 : (span->flags & SPAN_COLD) ? BIT(BIT_COMPILE) : call_bits(work));
     case TRACE_OVERHEAD: return BIT(BIT_PROFILER);
@@ -363,6 +365,9 @@ static void note_device_span(struct sweep *s, const struct span *span) {
     way->bytes += (double)bytes;
     way->n += bytes > 0;
     way->ns = sum_ns(way->ns, bytes > 0 ? span->duration_ns : 0);
+    const struct span_name *name = &t->names[span->name];
+    if (memmem(name->text, name->length, "Pageable", 8) != NULL) a->pageable_ns = sum_ns(a->pageable_ns, span->duration_ns);
+    else if (memmem(name->text, name->length, "Pinned", 6) != NULL) a->pinned_ns = sum_ns(a->pinned_ns, span->duration_ns);
   }
   if (span->link == 0 || t->links[span->link - 1].call == 0) return;
   const struct span *call = &t->spans[t->links[span->link - 1].call - 1];
@@ -577,6 +582,8 @@ void account_run(const struct timeline *timeline, int64_t device, const struct a
   s->account = ret;
   s->device_bits = any_compute | any_copy | BIT(BIT_COMMUNICATION) | BIT(BIT_SET);
   s->unseen = ret->device_unseen = device < 0 && timeline->n_launches > 0;
+  ret->device_named = device < 0 && timeline_fact(timeline, "device.0") != NULL;
+  s->operators_compute = timeline->operators_compute || (device < 0 && !s->unseen && !ret->device_named);
   look_at_streams(s);
   choose_threshold(ret, options->threshold_ns);
   choose_window(s);

@@ -69,6 +69,7 @@ struct stream_account {
 
 struct account {
   int64_t device;     /* -1: of the host */
+  bool device_named;  /* of the host, in a trace that names a device and holds no work of it */
   bool device_unseen; /* of the host, which launches work on a device that the profiler did not record */
   enum account_window window;
   int64_t n_steps, from_ns, to_ns; /* of the window; between steps may be time that does not count */
@@ -92,6 +93,7 @@ struct account {
     double bytes;
     int64_t n, ns; /* of those that say how many bytes they moved */
   } copied[COPY_WAYS];
+  int64_t pageable_ns, pinned_ns; /* of copies between host and device, where the trace says which memory of the host */
   int64_t earlier_ns; /* of the window's busy time: with nothing on the device but work that was launched before the trace began */
   int64_t n_copies, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
   struct stream_account *streams;

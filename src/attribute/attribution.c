@@ -281,7 +281,7 @@ size_t attribution_causes(const struct attributed_trace *trace, struct attributi
       whole.ns -= divided[l];
     }
     if (divided != NULL) whole.layered = false; /* what is left is of no file, and of no words, that are known */
-    if ((i == STATE_OPERATOR || i == STATE_LAUNCH || i == STATE_SYNC) && a->device_unseen)
+    if ((i == STATE_OPERATOR || i == STATE_LAUNCH || i == STATE_SYNC) && (a->device_unseen || a->device_named))
       whole.layered = false; /* it may wait for the device that was not recorded */
     if (whole.ns > 0) found[n_found++] = whole;
   }
@@ -324,7 +324,8 @@ enum bound_by attribution_bound(const struct account *a) {
   if (s.computing >= BUSY_SHARE) return BOUND_DEVICE;
   if (s.communicating >= IDLE_SHARE) return BOUND_COMMUNICATION;
   if (s.copying >= IDLE_SHARE) return BOUND_COPIES;
-  if (account_unexplained_share(a) > 0.2) return BOUND_UNKNOWN; /* what the device did is known, and why it did nothing is not */
+  /* What the device did is known; why it did nothing may not be. */
+  if (account_unexplained_share(a) > 0.2 && s.idle - account_unexplained_share(a) < IDLE_SHARE) return BOUND_UNKNOWN;
   return 1 - s.idle < IDLE_SHARE ? BOUND_SOFTWARE : BOUND_MIXED;
 }
 

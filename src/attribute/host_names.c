@@ -90,6 +90,7 @@ static void drop_ended(const struct timeline *t, struct thread_stack *stack, int
 }
 
 static bool names_something(const struct span *span) {
+  if (span->flags & SPAN_LIFE) return false;
   return span->kind == TRACE_PYTHON || span->kind == TRACE_ANNOTATION || span->kind == TRACE_OTHER;
 }
 

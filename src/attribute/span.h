@@ -8,6 +8,7 @@ enum span_flag {
   SPAN_ORPHAN = 1,        /* device work whose call is not in the trace, though calls are: launched before it began */
   SPAN_LAUNCHES = 2,      /* a call that launched device work */
   SPAN_COLD = 8,          /* a launch call that takes so much longer than others that code is loaded in it; a first step that does */
+  SPAN_LIFE = 16,         /* asynchronous, and so many of them overlap that no thread can be in it: a request's life, say */
   SPAN_FIRST_OF_GRAPH = 4 /* the first device span of several that one call launched */
 };
 

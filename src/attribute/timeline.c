@@ -174,6 +174,7 @@ void timeline_add_span(struct timeline *t, const struct trace_span *s) {
                         .thread = on_device ? s->stream : s->thread,
                         .scope = s->scope};
   struct span span = {.start_ns = s->start_ns, .duration_ns = s->duration_ns, .kind = (uint8_t)s->kind};
+  if (s->asynchronous && !on_device) span.flags = SPAN_LIFE; /* until it is known how many overlap */
   if (t->n_spans >= UINT32_MAX - 1 || !intern_track(t, &track, &span.track)) {
     t->full = true;
     return;
@@ -429,8 +430,36 @@ static void mark_cold_steps(struct timeline *t) {
   free(behind);
 }
 
+static int by_time(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* A few that overlap are what a program does at once; many are things that live meanwhile. */
+static void look_at_lives(struct timeline *t) {
+  enum { OVERLAP_MOST = 8 };
+  int64_t *ends = xalloc(t->n_spans + 1, sizeof *ends), *starts = xalloc(t->n_spans + 1, sizeof *starts);
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_spans; i++)
+    if (t->spans[i].flags & SPAN_LIFE) {
+      starts[n] = t->spans[i].start_ns;
+      ends[n++] = sum_ns(t->spans[i].start_ns, t->spans[i].duration_ns);
+      t->lives_sum_ns = sum_ns(t->lives_sum_ns, t->spans[i].duration_ns);
+    }
+  if (n > 0) qsort(ends, n, sizeof *ends, by_time);
+  for (size_t i = 0, over = 0; i < n; i++) { /* spans are sorted by their start */
+    while (over < n && ends[over] <= starts[i]) over++;
+    if ((int64_t)(i + 1 - over) > t->lives_most) t->lives_most = (int64_t)(i + 1 - over);
+  }
+  free(ends);
+  free(starts);
+  t->n_lives = t->lives_most > OVERLAP_MOST ? (int64_t)n : 0;
+  for (size_t i = 0; i < t->n_spans && t->n_lives == 0 && n > 0; i++) t->spans[i].flags &= (uint8_t)~SPAN_LIFE;
+}
+
 void timeline_finish(struct timeline *t) {
   spans_sort(t->spans, t->n_spans);
+  look_at_lives(t);
   clip_durations(t);
   mark_cold_steps(t);
   join_calls(t);

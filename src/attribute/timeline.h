@@ -65,9 +65,10 @@ struct timeline {
   int64_t n_kind[TRACE_KIND_COUNT];
   /* after timeline_finish. Early: device spans that begin before the call that launched them: clocks that differ */
   int64_t n_device, n_orphans, n_unlinked, n_graph_launches, n_graph_spans, n_early;
-  int64_t n_launches;                      /* calls that launch device work */
-  int64_t n_cold, cold_ns, cold_median_ns; /* launch calls that load code; how long they take; the median launch call */
-  int64_t n_cold_steps;                    /* leading steps that take more than three times the median of those behind them */
+  int64_t n_launches;                        /* calls that launch device work */
+  int64_t n_cold, cold_ns, cold_median_ns;   /* launch calls that load code; how long they take; the median launch call */
+  int64_t n_cold_steps;                      /* leading steps that take more than three times the median of those behind them */
+  int64_t n_lives, lives_most, lives_sum_ns; /* SPAN_LIFE: how many, the most at once, their time together */
   int64_t n_clipped; /* device spans that ran beyond eight others of their stream: cut where the first of those begins */
   bool has_calls, full;
   bool operators_compute;         /* as its reader says (trace/trace.h) */

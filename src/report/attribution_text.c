@@ -45,28 +45,51 @@ const char *attribution_words(bool on_host, enum account_state state, char *text
   return text;
 }
 
-/* What a trace of the host alone does say. */
-static void verdict_of_host(const struct attributed_trace *trace, char *text, size_t size) {
-  const struct account *a = &trace->account;
-  const char *said = timeline_fact(&trace->timeline, "profiler.said.0");
-  char words[WORDS], part[300], diagnosed[300] = "";
+/* What a trace without a device's work is of. */
+static const char *host_only_text(const struct attributed_trace *trace, char *text, size_t size) {
+  const char *device = timeline_fact(&trace->timeline, "device.0");
+  if (device != NULL)
+    (void)snprintf(
+        text, size,
+        "This trace names a device (%s) and holds no work of it: whether operators compute here or hand it over is not recorded.", device);
+  else if (strcmp(trace->reader, "chrome") == 0)
+    (void)snprintf(text, size, "Nothing in this trace says what is a device's: its threads are taken for a host's.");
+  else (void)snprintf(text, size, "No device in this trace: the account is of the host.");
+  return text;
+}
+
+/* The state with most of the window; of ONNX Runtime's other providers, what is not known of them. */
+static const char *largest_text(const struct account *a, char *text, size_t size) {
+  char words[WORDS];
   int most = 0;
   for (int i = 1; i < STATE_COUNT; i++)
     if (a->states[i] > a->states[most]) most = i;
-  double wall = a->wall_ns > 0 ? (double)a->wall_ns : 1, away = (double)a->states[STATE_COMPUTE + WORK_DELEGATED] / wall;
+  double share = 100 * (double)a->states[most] / (a->wall_ns > 0 ? (double)a->wall_ns : 1);
   if (most == STATE_COMPUTE + WORK_DELEGATED)
-    (void)snprintf(part, sizeof part,
+    (void)snprintf(text, size,
                    "For %.1f %% of the window another provider computes: on which device, and how long that was busy, is not recorded",
-                   100 * away);
+                   share);
   else
-    (void)snprintf(part, sizeof part, "The largest part of the window, %.1f %%: %s", 100 * (double)a->states[most] / wall,
+    (void)snprintf(text, size, "The largest part of the window, %.1f %%: %s", share,
                    attribution_words(true, (enum account_state)most, words, sizeof words));
+  return text;
+}
+
+static void verdict_of_host(const struct attributed_trace *trace, char *text, size_t size) {
+  const struct timeline *line = &trace->timeline;
+  const char *said = timeline_fact(line, "profiler.said.0");
+  char host[300], part[300], diagnosed[300] = "", lives[300] = "";
   if (said != NULL)
     (void)snprintf(diagnosed, sizeof diagnosed, " The profiler says of itself: \"%.*s\".", (int)(strlen(said) - text_ends_with(said, ".")),
                    said);
-  (void)snprintf(text, size,
-                 "No device in this trace: the account is of the host. %s.%s It cannot say whether a faster processor would help.", part,
-                 diagnosed);
+  if (line->n_lives > 0)
+    (void)snprintf(
+        lives, sizeof lives,
+        " It holds %lld asynchronous spans, up to %lld at once and of %.3f ms on average: lives of requests or the like, in which "
+        "no thread is.",
+        (long long)line->n_lives, (long long)line->lives_most, (double)line->lives_sum_ns / (double)line->n_lives / 1e6);
+  (void)snprintf(text, size, "%s%s %s.%s It cannot say whether a faster processor would help.", host_only_text(trace, host, sizeof host),
+                 lives, largest_text(&trace->account, part, sizeof part), diagnosed);
 }
 
 void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size) {
@@ -396,7 +419,7 @@ static void put_outside(struct buffer *out, const struct timeline *line, const s
     if (sum_ns(s->start_ns, s->duration_ns) > a->from_ns && s->start_ns < a->to_ns) continue;
     if (longest == NULL || s->duration_ns > longest->duration_ns) longest = s;
   }
-  if (longest == NULL || 2 * longest->duration_ns < a->wall_ns) return;
+  if (longest == NULL || longest->duration_ns < a->wall_ns / 4) return;
   const struct span_name *name = &line->names[longest->name];
   (void)buffer_printf(out, "! %s the window %s takes %.3f ms, %.1f times the window: it is in no share here\n",
                       longest->start_ns < a->from_ns ? "before" : "after", text_sanitise(text, sizeof text, name->text, name->length),
@@ -474,7 +497,7 @@ static void put_requests(struct buffer *out, const struct colours *c, const stru
   (void)buffer_printf(out, "%s%s%s\n%s%s%s · %lld request%s, %zu spans, %.3f ms in all\n", c->strong, shown_path(t, path), c->plain, c->dim,
                       t->reader, c->plain, (long long)r->n_roots, LYNX_S(r->n_roots), r->n_spans, (double)r->total_ns / 1e6);
   put_unattributed(out, c, requests_unattributed(r), "the requests' time",
-                   "a trace of the server (its own profiler, `perf script`, OpenTelemetry spans), or an executor that says its phases "
+                   "a trace of the server (its own profiler, `perf script`), spans from inside it, or an executor that says its phases "
                    "(docs/drivers.md)");
   (void)buffer_printf(
       out, "\n%s  share     on the path    all work     spans  service and operation                              layer          owner%s\n",

@@ -251,7 +251,7 @@ static void take_connection(struct trace_span *span, struct bytes arguments) {
   for (bool last = false, escaped; !last;) {
     struct bytes key, value;
     if (read_member(&p, end, &key, &value, &escaped, &last) != EVENT_GOOD) return;
-    if (!last && (bytes_equal(key, "connection_id") || bytes_equal(key, "correlation_id")))
+    if (!last && (bytes_equal(key, "connection_id") || bytes_equal(key, "correlation_id") || bytes_equal(key, "correlationId")))
       span->correlation = (uint64_t)chrome_number(value, 0);
     if (!last && bytes_equal(key, "size(Byte)")) span->bytes = chrome_number(value, -1);
   }
@@ -265,6 +265,18 @@ static void take_engine(const struct reading *r, struct trace_span *span) {
   if (strncmp(engine, "EDMA", 4) == 0 || strncmp(engine, "PDMA", 4) == 0 || strncmp(engine, "KDMA", 4) == 0 ||
       strncmp(engine, "DMA", 3) == 0)
     span->kind = TRACE_COPY;
+}
+
+/* Threads of work of a device are its streams. */
+static void take_name(const struct reading *r, const struct event *e, struct trace_span *span) {
+  struct trace_span told = *span;
+  take_connection(&told, e->arguments);
+  enum trace_kind kind = r->format->kind_by_name(span->name, told.correlation != 0);
+  if (kind == TRACE_OTHER) return;
+  *span = told;
+  span->kind = kind;
+  span->device = 0;
+  span->stream = span->thread;
 }
 
 /* Of an event without a known category: by whose it is. False: it is no span. */
@@ -283,20 +295,24 @@ static bool take_place(struct reading *r, const struct event *e, struct trace_sp
       break;
     case PLACE_UNNAMED: r->lost[TRACE_LOSS_UNNAMED]++; return true;
     case PLACE_DERIVED: r->lost[TRACE_LOSS_DERIVED]++; return false;
-    default: r->lost[TRACE_LOSS_UNKNOWN] += r->format->categories[0].name != NULL; return true;
+    default:
+      r->lost[TRACE_LOSS_UNKNOWN] += r->format->categories[0].name != NULL;
+      if (r->format->kind_by_name != NULL && e != NULL) take_name(r, e, span);
+      return true;
   }
   if (e != NULL) take_connection(span, e->arguments);
   return true;
 }
 
-static void emit(struct reading *r, const struct event *e, const struct chrome_category *category, struct bytes name, int64_t process,
-                 int64_t thread, int64_t start_ns, int64_t duration_ns) {
+static void emit_span(struct reading *r, const struct event *e, const struct chrome_category *category, struct bytes name, int64_t process,
+                      int64_t thread, int64_t start_ns, int64_t duration_ns, bool asynchronous) {
   struct trace_span span = {.kind = category != NULL ? category->kind : TRACE_OTHER,
                             .name = name,
                             .start_ns = start_ns + r->base_ns,
                             .duration_ns = duration_ns,
                             .process = process,
                             .thread = thread,
+                            .asynchronous = asynchronous,
                             .device = -1,
                             .stream = -1,
                             .bytes = -1,
@@ -352,7 +368,9 @@ static void open_pop(struct reading *r, const struct event *e, struct bytes name
     memmove(r->open + i, r->open + i + 1, (r->n_open - i - 1) * sizeof *r->open);
     r->n_open--;
     if (end_ns < o.start_ns) r->lost[TRACE_LOSS_TIMES]++;
-    else emit(r, NULL, o.category, (struct bytes){o.name, o.name_length}, o.process, o.thread, o.start_ns, end_ns - o.start_ns);
+    else
+      emit_span(r, NULL, o.category, (struct bytes){o.name, o.name_length}, o.process, o.thread, o.start_ns, end_ns - o.start_ns,
+                o.asynchronous);
     free(o.name);
     return;
   }
@@ -423,7 +441,7 @@ static void take_event(struct reading *r, const struct event *e) {
   r->reads_flows = r->reads_flows || IS(e->category, "enqueue");
   if (name.length == 0) name = bytes_of("(no name)");
   if (e->phase == 'B' || e->phase == 'b') open_push(r, e, category, name, start_ns);
-  else emit(r, e, category, name, identity(e->process), identity(e->thread), start_ns, duration_ns);
+  else emit_span(r, e, category, name, identity(e->process), identity(e->thread), start_ns, duration_ns, false);
 }
 
 /* Behind damage: the next '{' that stands where an event may begin and reads as one. NULL: none in what is there. */

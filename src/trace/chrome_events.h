@@ -18,6 +18,8 @@ struct chrome_format {
   void (*argument)(struct trace_span *span, struct bytes key, struct bytes value);
   /* Optional. After the arguments; false: the event is no span (it counts as unused). */
   bool (*finish)(struct trace_span *span, struct bytes category);
+  /* Optional. Of an event without a known category and place: device work, or TRACE_OTHER. numbered: it has a correlation. */
+  enum trace_kind (*kind_by_name)(struct bytes name, bool numbered);
   int64_t full_at; /* the profiler silently stops after that many events; 0: it does not */
 };
 

@@ -33,6 +33,7 @@ struct trace_span {
   enum trace_kind kind;
   struct bytes name, type;        /* type: what kind of operator, where the name is only an instance's; else empty */
   int64_t start_ns, duration_ns;  /* duration >= 0 */
+  bool asynchronous;              /* it may overlap others of its thread, and ends wherever */
   int64_t process, thread;        /* of the host */
   int64_t device, stream;         /* of device work; -1: not known */
   uint64_t correlation;           /* joins a host call with what it made the device do; 0: none */

@@ -161,5 +161,71 @@ def test_a_call_that_sets_memory_copies_nothing(tmp_path):
     assert states["idle.call"] > 1000000 and "idle.copy_call" not in states, states
 
 
+def test_device_work_without_a_category_is_known_by_its_name(tmp_path):
+    """Of a tool that writes none: copies as CUPTI's users call them, kernels with their call's number; else nothing is claimed."""
+    events = []
+    for k in range(12):
+        args = {"correlationId": k + 1}
+        events += [span("[MEMCPY] DtoH", 100 * k, 60, thread=7, args=args)]
+        events += [span("void at::native::vectorized<4>(int)", 100 * k + 60, 10, thread=7, args=args)]
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(events))
+    said = attributed(path)
+    assert "device 0" in said and "Copy-bound: for 61" in said and "host is in" not in said, said
+    events = [span("void update(World&)", 10 * k, 8) for k in range(20)]
+    path.write_text(json.dumps(events))
+    said = attributed(path)
+    assert "Nothing in this trace says what is a device's" in said and "device 0" not in said, said
+
+
+def test_lives_that_overlap_are_no_threads_time(tmp_path):
+    events = []
+    for k in range(40):
+        for phase, at in (("b", 10 * k), ("e", 10 * k + 200)):
+            events.append({"ph": phase, "cat": "net", "id": k, "name": f"request {k}", "pid": 1, "tid": 1, "ts": at})
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    said = attributed(path)
+    assert "It holds 40 asynchronous spans, up to 20 at once and of 0.200 ms on average" in said, said
+    assert "the host is in" not in said, said
+
+
+def test_a_device_that_is_named_and_did_nothing_is_said(tmp_path):
+    events = [span("aten::uniform_", 100 * k, 90, cat="cpu_op") for k in range(20)]
+    path = tmp_path / "k.json"
+    path.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "RTX"}], "traceEvents": events}))
+    said = attributed(path)
+    assert "names a device (RTX) and holds no work of it" in said, said
+    assert "dispatching operators - nobody yet" in said, said
+    path.write_text(json.dumps({"traceEvents": events}))
+    said = attributed(path)
+    assert "operators: unclassified" in said and "dispatching" not in said, said
+
+
+def test_copies_of_nsys_say_which_memory_they_use(tmp_path):
+    path = tmp_path / "t.sqlite"
+    for kind, words in ((1, "host memory is pinned already"), (0, "100 % by time use pageable memory")):
+        path.unlink(missing_ok=True)
+        db = sqlite3.connect(path)
+        db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+        db.execute("CREATE TABLE NVTX_EVENTS (start INTEGER)")
+        columns = '"start", "end", deviceId, streamId, bytes, copyKind, srcKind, dstKind'
+        db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY ({columns})")
+        rows = [(1000 * k, 1000 * k + 900, 0, 7, 4096, 1, kind, 2) for k in range(20)]
+        db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        db.commit()
+        db.close()
+        assert words in attributed(path), kind
+
+
+def test_samples_of_one_line_each_are_read(tmp_path):
+    """Without call chains perf writes the command to the right, and the frame behind the event."""
+    path = tmp_path / "perf.txt"
+    lines = [f"   my test   42 10.{k:06}:   7 cycles:  7fff0{k} walk+0x{k} (/usr/bin/mine)" for k in range(10)]
+    path.write_text("\n".join([*lines, "   my test   42 11.000001:   7 cycles:  ffff [unknown] ([unknown])"]) + "\n")
+    said = attributed(path)
+    assert "11 samples of cycles over 1.000 s" in said and "90.91 % 10 walk" in said, said
+
+
 if __name__ == "__main__":
     main(__file__)

@@ -9,7 +9,9 @@ static bool apply(const struct evidence *evidence, struct finding *ret) {
   const struct live *live = evidence->live;
   double ended = live->around.ended_children, rate = live->precision->request_rate.estimate;
   if (!(ended >= 0.05) || !(ended >= 0.05 * live->at.running) || !(rate > 0)) return false;
-  ret->share = fmin(1, ended);
+  /* Answers that stop together, and no thread that is unlike itself meanwhile: it waits for one of these. */
+  double stopped = live->stops.n > 0 && live->stops.thread.program == NULL ? live->stops.share : 0;
+  ret->share = fmin(1, fmax(ended, stopped));
   (void)snprintf(
       ret->evidence, sizeof ret->evidence,
       "children of the server that end again use %.2f of a processor, %.3g ms for each request; who started one and waits for it "

@@ -1,9 +1,25 @@
 /* Copies that nothing hides. */
 #include <stdio.h>
+#include <string.h>
 
 #include "attribute/rule.h"
 
 static const char *const ways[COPY_WAYS] = {"to the device", "to the host", "within the device", "of another way"};
+
+/* Which memory of the host it is, where the trace says so. */
+static void name_memory(const struct account *a, struct finding *ret) {
+  double told = (double)a->pageable_ns + (double)a->pinned_ns;
+  size_t n = strlen(ret->evidence);
+  if (!(told > 0)) return;
+  (void)snprintf(ret->evidence + n, sizeof ret->evidence - n, "; of those with the host %.0f %% by time use pageable memory",
+                 100 * (double)a->pageable_ns / told);
+  (void)snprintf(ret->open, sizeof ret->open, "what the link could do: the trace does not show it");
+  if ((double)a->pageable_ns < 0.05 * told)
+    (void)snprintf(
+        ret->next, sizeof ret->next,
+        "host memory is pinned already: copy without blocking, in fewer and greater pieces; keep tensors on the device; hold the "
+        "rate against the link's generation and width");
+}
 
 static bool apply(const struct evidence *e, struct finding *ret) {
   const struct account *a = e->account;
@@ -26,6 +42,7 @@ static bool apply(const struct evidence *e, struct finding *ret) {
                    "; exposed to the device %.1f %%, to the host and within the device %.1f %%, and copy calls that leave the device idle "
                    "%.1f %% of the window",
                    100 * to_device, 100 * (device - to_device), 100 * call);
+  name_memory(a, ret);
   return true;
 }
 

@@ -13,6 +13,12 @@ static bool apply(const struct evidence *e, struct finding *ret) {
       ret->evidence, sizeof ret->evidence,
       "the device is idle while the host is in a synchronising call: %.1f %% of the window; %lld such calls, %.2f for each kernel",
       100 * ret->share, (long long)a->n_sync_calls, per_kernel);
+  if (10 * a->copied[COPY_WAY_TO_HOST].n < a->n_sync_calls) { /* almost nothing is read back */
+    (void)snprintf(ret->open, sizeof ret->open, "what the host waits for each time: almost nothing is read back from the device");
+    (void)snprintf(ret->next, sizeof ret->next,
+                   "find who waits after each call (cudaStreamSynchronize behind a copy or a launch); wait once for many of them");
+    (void)snprintf(ret->confirm, sizeof ret->confirm, "leave out one such wait per step and measure again");
+  }
   return true;
 }
 

@@ -9,7 +9,7 @@
 #include "base/sidecar.h"
 #include "trace/trace.h"
 
-enum { DATABASE_MAX = 256 << 20, COLUMNS_MAX = 10, PROGRESS_ROWS = 20000 };
+enum { DATABASE_MAX = 256 << 20, COLUMNS_MAX = 12, PROGRESS_ROWS = 20000 };
 
 struct reading {
   sqlite3 *db;
@@ -36,7 +36,9 @@ enum field {
   FIELD_DEVICE,
   FIELD_STREAM,
   FIELD_BYTES,
-  FIELD_WHICH
+  FIELD_WHICH,
+  FIELD_FROM,
+  FIELD_TO
 };
 
 static const struct table tables[] = {
@@ -53,7 +55,7 @@ static const struct table tables[] = {
      TRACE_KERNEL,
      "(a whole graph: trace with --cuda-graph-trace=node to see into it)"},
     {"CUPTI_ACTIVITY_KIND_MEMCPY",
-     {"start", "end", NULL, NULL, "globalPid", "correlationId", "deviceId", "streamId", "bytes", "copyKind"},
+     {"start", "end", NULL, NULL, "globalPid", "correlationId", "deviceId", "streamId", "bytes", "copyKind", "srcKind", "dstKind"},
      TRACE_COPY,
      NULL},
     {"CUPTI_ACTIVITY_KIND_MEMSET",
@@ -81,6 +83,12 @@ static const char *copy_name(int64_t kind) {
     case 10: return "Memcpy PtoP";
     default: return "Memcpy";
   }
+}
+
+/* CUPTI's kinds of memory, as PyTorch's profiler writes them. */
+static const char *memory_name(int64_t kind) {
+  static const char *const names[] = {"Pageable", "Pinned", "Device", "Array", "Managed", "Device", "Managed"};
+  return kind >= 0 && kind < (int64_t)LYNX_COUNT(names) ? names[kind] : NULL;
 }
 
 static bool has_column(struct reading *r, const char *table, const char *column) {
@@ -118,7 +126,12 @@ static void take_row(struct reading *r, const struct table *table, sqlite3_stmt 
     r->lost[end == INT64_MIN ? TRACE_LOSS_UNPAIRED : TRACE_LOSS_TIMES]++;
     return;
   }
-  if (table->kind == TRACE_COPY) name = bytes_of(copy_name(which));
+  char copy[80];
+  const char *from = memory_name(number_column(row, FIELD_FROM, -1)), *to = memory_name(number_column(row, FIELD_TO, -1));
+  bool told = from != NULL && to != NULL;
+  (void)snprintf(copy, sizeof copy, "%s%s%s%s%s%s", copy_name(which), told ? " (" : "", told ? from : "", told ? " -> " : "",
+                 told ? to : "", told ? ")" : "");
+  if (table->kind == TRACE_COPY) name = bytes_of(copy);
   else if (text.length > 0) name = text;
   if (name.length == 0) name = bytes_of(table->fixed_name != NULL ? table->fixed_name : "(no name)");
   /* A global id holds the process and the thread: 24 bits each. */
@@ -173,9 +186,11 @@ static enum lynx_status read_table(struct reading *r, const struct table *table,
 
 static void tell_devices(struct reading *r) {
   sqlite3_stmt *row = NULL;
-  char key[40];
-  if (r->sink->fact == NULL || !has_column(r, "TARGET_INFO_GPU", "name") || !has_column(r, "TARGET_INFO_GPU", "id")) return;
-  if (sqlite3_prepare_v2(r->db, "SELECT id, name FROM TARGET_INFO_GPU LIMIT 64", -1, &row, NULL) == SQLITE_OK)
+  char key[40], query[80];
+  const char *id = has_column(r, "TARGET_INFO_GPU", "id") ? "id" : "deviceId"; /* of older versions */
+  if (r->sink->fact == NULL || !has_column(r, "TARGET_INFO_GPU", "name") || !has_column(r, "TARGET_INFO_GPU", id)) return;
+  (void)snprintf(query, sizeof query, "SELECT %s, name FROM TARGET_INFO_GPU LIMIT 64", id);
+  if (sqlite3_prepare_v2(r->db, query, -1, &row, NULL) == SQLITE_OK)
     while (sqlite3_step(row) == SQLITE_ROW) {
       (void)snprintf(key, sizeof key, "device.%lld", (long long)sqlite3_column_int64(row, 0));
       r->sink->fact(r->sink->context, key, text_column(row, 1));

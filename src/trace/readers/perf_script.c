@@ -1,7 +1,8 @@
 /* What `perf script` prints: a line for each sample, then a line for each frame, the innermost first, then an empty line.
  *   java 24636/25607 [000] 94564.109216:     100 cycles:
  *       7f7241fbe6d8 symbol+0x10 (/usr/lib/libx.so)
- * A command may hold blanks; pid, cpu, time and period may each be absent. Comments begin with '#'. */
+ * A command may hold blanks, and stand to the right of some; pid, cpu, time and period may each be absent. Without call chains the one frame
+ * stands behind the event. Comments begin with '#'. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +37,9 @@ static size_t digits(const char *p, const char *end) {
   return n;
 }
 
-/* "SECONDS.FRACTION:" anywhere in the line; nanoseconds. */
-static int64_t find_time(const char *p, const char *end) {
+/* "SECONDS.FRACTION:" anywhere in the line; nanoseconds. ret_behind: what follows it; NULL: there is none. */
+static int64_t find_time(const char *p, const char *end, const char **ret_behind) {
+  *ret_behind = NULL;
   for (; p < end; p++) {
     size_t whole = digits(p, end);
     if (whole == 0) continue;
@@ -46,6 +48,7 @@ static int64_t find_time(const char *p, const char *end) {
       int64_t seconds, part;
       if (!number_int64(p, whole, &seconds) || !number_int64(p + whole + 1, fraction, &part) || seconds > INT64_MAX / 2000000000) return 0;
       for (size_t i = fraction; i < 9; i++) part *= 10;
+      *ret_behind = p + whole + 1 + fraction + 1;
       return seconds * 1000000000 + part;
     }
     p += whole;
@@ -53,10 +56,27 @@ static int64_t find_time(const char *p, const char *end) {
   return 0;
 }
 
+/* "[PERIOD] EVENT: [FRAME]" behind the time. False: it is not so. */
+static bool find_event_behind(struct reading *r, const char *p, const char *end, struct bytes *ret_frame) {
+  int64_t period;
+  p = scan_blanks(p, end);
+  size_t n = digits(p, end);
+  if (n > 0 && p + n < end && isspace((unsigned char)p[n])) {
+    if (number_int64(p, n, &period) && period > 0) r->sample.weight = period;
+    p = scan_blanks(p + n, end);
+  }
+  const char *word = p;
+  while (p < end && !isspace((unsigned char)*p)) p++;
+  if (p == word || p[-1] != ':' || p - word < 2) return false;
+  r->sample.event = keep(r, word, (size_t)(p - word) - 1);
+  p = scan_blanks(p, end);
+  *ret_frame = (struct bytes){p, (size_t)(end - p)};
+  return true;
+}
+
 /* The period and the event stand at the end: ": PERIOD EVENT:" or ": EVENT:" */
 static void find_event(struct reading *r, const char *p, const char *end) {
   while (end > p && isspace((unsigned char)end[-1])) end--;
-  r->sample.weight = 1;
   if (end == p || end[-1] != ':') return;
   const char *last = --end;
   while (last > p && !isspace((unsigned char)last[-1])) last--;
@@ -80,37 +100,6 @@ static void close_sample(struct reading *r) {
   }
   r->n_samples += r->open;
   r->open = false;
-}
-
-/* COMMAND PID[/TID] ...: the command is the least that leaves a number behind it. */
-static bool read_header(struct reading *r, struct bytes line) {
-  const char *end = line.ptr + line.length;
-  if (line.length < 3 || isspace((unsigned char)line.ptr[0])) return false;
-  for (const char *p = line.ptr + 2; p < end; p++) {
-    if (!isspace((unsigned char)p[0])) continue;
-    const char *at = p;
-    while (at < end && isspace((unsigned char)*at)) at++;
-    size_t first = digits(at, end);
-    if (first == 0) continue;
-    size_t slash = at + first < end && at[first] == '/' ? digits(at + first + 1, end) + 1 : 0;
-    const char *after = at + first + slash;
-    if (after >= end || !isspace((unsigned char)*after)) continue;
-    close_sample(r);
-    r->used = 0;
-    r->sample = (struct trace_sample){.process = -1, .thread = -1};
-    r->sample.command = keep(r, line.ptr, (size_t)(p - line.ptr));
-    int64_t number;
-    if (number_int64(at, first, &number)) r->sample.thread = number;
-    if (slash > 1) {
-      r->sample.process = r->sample.thread;
-      if (number_int64(at + first + 1, slash - 1, &number)) r->sample.thread = number;
-    }
-    r->sample.at_ns = find_time(after, end);
-    find_event(r, after, end);
-    r->open = true;
-    return true;
-  }
-  return false;
 }
 
 /* ADDRESS SYMBOL[+OFFSET] (MODULE) */
@@ -146,6 +135,41 @@ static bool read_frame(struct reading *r, struct bytes line) {
   r->frames[r->sample.n_frames].symbol = keep(r, p, (size_t)(stop - p));
   r->frames[r->sample.n_frames++].module = keep(r, module + 1, (size_t)(end - module) - 2);
   return true;
+}
+
+/* COMMAND PID[/TID] ...: the command is the least that leaves a number behind it. */
+static bool read_header(struct reading *r, struct bytes line) {
+  const char *end = line.ptr + line.length;
+  const char *begin = scan_blanks(line.ptr, end), *behind;
+  if (end - begin < 3 || (begin > line.ptr && (find_time(begin, end, &behind), behind == NULL))) return false; /* frames stand so, too */
+  for (const char *p = begin + 2; p < end; p++) {
+    if (!isspace((unsigned char)p[0])) continue;
+    const char *at = p;
+    while (at < end && isspace((unsigned char)*at)) at++;
+    size_t first = digits(at, end);
+    if (first == 0) continue;
+    size_t slash = at + first < end && at[first] == '/' ? digits(at + first + 1, end) + 1 : 0;
+    const char *after = at + first + slash;
+    if (after >= end || !isspace((unsigned char)*after)) continue;
+    close_sample(r);
+    r->used = 0;
+    r->sample = (struct trace_sample){.process = -1, .thread = -1};
+    r->sample.command = keep(r, begin, (size_t)(p - begin));
+    int64_t number;
+    if (number_int64(at, first, &number)) r->sample.thread = number;
+    if (slash > 1) {
+      r->sample.process = r->sample.thread;
+      if (number_int64(at + first + 1, slash - 1, &number)) r->sample.thread = number;
+    }
+    struct bytes frame = {NULL, 0};
+    r->sample.weight = 1;
+    r->sample.at_ns = find_time(after, end, &behind);
+    if (behind == NULL || !find_event_behind(r, behind, end, &frame)) find_event(r, after, end);
+    if (frame.length > 0) (void)read_frame(r, frame); /* or a tracepoint's words */
+    r->open = true;
+    return true;
+  }
+  return false;
 }
 
 static enum lynx_status read_trace(struct trace_source *source, const struct trace_sink *sink, struct lynx_error *error) {
@@ -192,7 +216,13 @@ static int sniff(const char *head, size_t length) {
     while (last > p && isspace((unsigned char)last[-1])) last--;
     const char *digit = memchr(p, ' ', (size_t)(last - p)); /* a number behind the command */
     while (digit != NULL && digit < last && !isdigit((unsigned char)*digit)) digit++;
-    bool header = last - p > 5 && last[-1] == ':' && !isspace((unsigned char)*p) && digit != NULL && digit < last;
+    const char *behind;
+    (void)find_time(p, last, &behind);
+    const char *event = behind != NULL ? memchr(behind, ':', (size_t)(last - behind)) : NULL;
+    bool whole = event != NULL && event + 1 < last && digit != NULL &&
+                 memchr(event, '(', (size_t)(last - event)) != NULL; /* with its frame */
+    if (whole) return 70;
+    bool header = last - p > 5 && last[-1] == ':' && (!isspace((unsigned char)*p) || behind != NULL) && digit != NULL && digit < last;
     if (!header) return 0;
     const char *frame = newline + 1;
     while (frame < end && isspace((unsigned char)*frame)) frame++;
