@@ -162,7 +162,7 @@ def test_a_call_that_sets_memory_copies_nothing(tmp_path):
 
 
 def test_device_work_without_a_category_is_known_by_its_name(tmp_path):
-    """Of a tool that writes none: copies as CUPTI's users call them, kernels with their call's number; else nothing is claimed."""
+    """Copies as CUPTI's users call them, kernels with their call's number; of other names nothing is claimed."""
     events = []
     for k in range(12):
         args = {"correlationId": k + 1}
