@@ -19,7 +19,8 @@ def flow(category, phase, number, process, thread, at):
 
 def test_arrows_join_an_ascends_work_to_its_calls(tmp_path):
     """No number of a call is a number of the work. The main thread hands over, another one launches: both decide."""
-    events = named(1, "Python", labels="CPU") + named(801, "Ascend Hardware", [(3, "Stream 3")], "NPU") + named(900, "CANN")
+    events = named(1, "Python", labels="CPU") + named(801, "Ascend Hardware", [(3, "Stream 3")], "NPU")
+    events += named(900, "CANN")
     events += [span("ProfilerStep#1", 0, 1200, cat="cpu_op")]
     for k in range(12):
         at = 100 * k
