@@ -210,9 +210,10 @@ static bool judge_pool(struct live *live) {
   const struct live_around *a = &live->around;
   if (!live_pool_full(live)) return false;
   set(live, LIVE_ASKS, "Its connections to another service bound this server.",
-      arena_printf(&live->arena, "%.3g to port %.0f, of which %.0f %% wait for an answer at each look, with %.3g requests in flight%s",
-                   a->asks_lasting, a->asks_port, percent(a->asks_lasting_open / a->asks_lasting), live->in_flight,
-                   other_processors(live)));
+      arena_printf(&live->arena,
+                   "%.3g connection%s to port %.0f: %.0f %% of the looks find one waiting for an answer, with %.3g requests in flight%s",
+                   a->asks_lasting, a->asks_lasting < 1.5 ? "" : "s", a->asks_port, percent(a->asks_lasting_open / a->asks_lasting),
+                   live->in_flight, other_processors(live)));
   return true;
 }
 

@@ -1,17 +1,19 @@
 /* Memory, disks, sockets and GPUs of two makers, on a machine of files: two NUMA nodes, a full queue, a GPU that is slowed. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "telemetry/sampler.h"
 #include "tests/machine.h"
 
-extern const struct sampler sampler_memory_pages, sampler_disks, sampler_sockets, sampler_gpu, sampler_amd_gpu;
+extern const struct sampler sampler_memory_pages, sampler_disks, sampler_sockets, sampler_gpu, sampler_amd_gpu, sampler_asks;
 
 enum { SEEN_MAX = 64 };
 
@@ -287,6 +289,53 @@ static void check_amd_gpu(const struct root *root) {
   sampler_amd_gpu.close(state);
 }
 
+/* A process that asks us: twice on one connection, of which the second has no answer; and on one that nobody ever answers. */
+static void be_server(const struct sockaddr_in *to, int listens, int ready) {
+  char answer;
+  (void)close(listens); /* the test listens, not this */
+  int asks = socket(AF_INET, SOCK_STREAM, 0), mute = socket(AF_INET, SOCK_STREAM, 0);
+  bool good = connect(asks, (const struct sockaddr *)to, sizeof *to) == 0 && connect(mute, (const struct sockaddr *)to, sizeof *to) == 0 &&
+              write(asks, "a", 1) == 1 && read(asks, &answer, 1) == 1;
+  (void)usleep(20000); /* the answer and the next question are not of one millisecond */
+  good = good && write(asks, "b", 1) == 1;
+  if (!good || write(ready, "!", 1) != 1) _exit(1);
+  (void)pause();
+}
+
+static void check_asks(void) {
+  static const struct root here = {""};
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t length = sizeof address;
+  int listens = socket(AF_INET, SOCK_STREAM, 0), ready[2];
+  char byte;
+  void *state;
+  CHECK(bind(listens, (struct sockaddr *)&address, sizeof address) == 0 && listen(listens, 4) == 0 && pipe(ready) == 0);
+  CHECK(getsockname(listens, (struct sockaddr *)&address, &length) == 0);
+  pid_t server = fork();
+  if (server == 0) be_server(&address, listens, ready[1]);
+  int asked = accept(listens, NULL, NULL), mute = accept(listens, NULL, NULL);
+  CHECK(read(asked, &byte, 1) == 1 && write(asked, "A", 1) == 1 && read(ready[0], &byte, 1) == 1);
+  CHECK(sampler_asks.open(&here, &state));
+  sampler_asks.watch(state, server);
+  for (int i = 0; i < 50; i++) sampler_asks.look(state);
+  struct seen seen = sample(&sampler_asks, state, 1000);
+  if (value_of(&seen, "server.asks") < 0) (void)printf("sock_diag does not answer here: not looked at\n");
+  else {
+    CHECK_SEEN(seen, "server.asks", 1);
+    CHECK_SEEN(seen, "server.asks_port", ntohs(address.sin_port));
+    CHECK_SEEN(seen, "server.asks_pid", 0);
+    CHECK_SEEN(seen, "server.asks_lasting_open", 0.8); /* from the third look on */
+  }
+  CHECK(write(asked, "B", 1) == 1);
+  for (int i = 0; i < 50; i++) sampler_asks.look(state);
+  seen = sample(&sampler_asks, state, 2000);
+  if (value_of(&seen, "server.asks") >= 0) CHECK_SEEN(seen, "server.asks", 0);
+  sampler_asks.close(state);
+  (void)kill(server, SIGKILL);
+  (void)waitpid(server, NULL, 0);
+  (void)close(asked), (void)close(mute), (void)close(listens), (void)close(ready[0]), (void)close(ready[1]);
+}
+
 int main(void) {
   machine_begin();
   const struct root root = {top};
@@ -296,5 +345,6 @@ int main(void) {
   check_gpu(&root);
   check_amd_gpu(&root);
   machine_end();
+  check_asks();
   return check_end();
 }

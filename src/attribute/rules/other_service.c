@@ -69,8 +69,7 @@ static bool by_connections(const struct live *live, struct finding *ret) {
         "the others wait for a free one, or for whoever answers there",
         a->asks_lasting, a->asks_lasting < 1.5 ? "" : "s", ret->named, a->asks_lasting < 1.5 ? "is there" : "are there",
         100 * a->asks_lasting_open / a->asks_lasting, live->in_flight);
-    (void)snprintf(ret->next, sizeof ret->next,
-                   "%.100s: open more connections (a greater pool), ask for several requests at once, or ask less", ret->named);
+    (void)snprintf(ret->next, sizeof ret->next, "open more connections (a greater pool), ask for several requests at once, or ask less");
     (void)snprintf(ret->confirm, sizeof ret->confirm, "double the number of connections to %.80s and measure again", ret->named);
     return true;
   }
