@@ -336,7 +336,9 @@ with contextlib.nullcontext(args.keep) if args.keep else tempfile.TemporaryDirec
 
 for kind, right, wrong in (("true", "confirmed", "refuted"), ("false", "refuted", "confirmed"), ("swap", "confirmed", "refuted")):
     of = [v for (_, k), v in verdicts.items() if k == kind]
-    good, bad = sum(v["verdict"] == right for v in of), sum(v["verdict"] == wrong for v in of)
+    as_well = {"confirmed": "remedied", "refuted": "not remedied"}  # by a remedy that was named
+    good = sum(v["verdict"] in (right, as_well[right]) for v in of)
+    bad = sum(v["verdict"] in (wrong, as_well[wrong]) for v in of)
     print(
         f"{kind + ' findings':16} {len(of)}: {good} {right}, {bad} {wrong}, {len(of) - good - bad} inconclusive or not probed"
     )

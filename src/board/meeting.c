@@ -385,7 +385,8 @@ static void state_work(struct making *m, const struct work_item *item) {
   struct arena *arena = &m->to->arena;
   const struct board_finding *f = item->finding;
   const struct standing_confirmation *c = item->confirmation;
-  bool refuted = c != NULL && strcmp(c->verdict, "refuted") == 0, confirmed = c != NULL && strcmp(c->verdict, "confirmed") == 0;
+  bool refuted = c != NULL && strcmp(c->verdict, "refuted") == 0,
+       confirmed = c != NULL && (strcmp(c->verdict, "confirmed") == 0 || strcmp(c->verdict, "remedied") == 0);
   const char *of = arena_printf(arena, "%s%s%s%s", f->title, f->named[0] != 0 ? " (" : "", f->named, f->named[0] != 0 ? ")" : "");
   const char *text, *command;
   if (item->state == WORK_CLOSED) {

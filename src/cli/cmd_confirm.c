@@ -215,9 +215,13 @@ static int record(const struct confirming *c, const struct confirmation_view *vi
 }
 
 static int exit_of(const struct confirming *c) {
-  return c->confirmation.verdict == CONFIRM_CONFIRMED ? EXIT_HOLDS
-         : c->confirmation.verdict == CONFIRM_REFUTED ? EXIT_DOES_NOT_HOLD
-                                                      : EXIT_INCONCLUSIVE;
+  switch (c->confirmation.verdict) {
+    case CONFIRM_CONFIRMED:
+    case CONFIRM_REMEDIED: return EXIT_HOLDS;
+    case CONFIRM_REFUTED:
+    case CONFIRM_NOT_REMEDIED: return EXIT_DOES_NOT_HOLD;
+    default: return EXIT_INCONCLUSIVE;
+  }
 }
 
 static int judge(struct confirming *c) {

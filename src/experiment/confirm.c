@@ -13,7 +13,7 @@
 #define SLOWED_MORE 0.3 /* of the whole time, by the greater level, if the share is what it costs */
 
 const char *confirm_verdict_text(enum confirm_verdict verdict) {
-  static const char *const texts[] = {"inconclusive", "confirmed", "refuted"};
+  static const char *const texts[] = {"inconclusive", "confirmed", "refuted", "remedied", "not remedied"};
   return texts[verdict];
 }
 
@@ -49,12 +49,13 @@ static bool read_setting(const char *named, char *ret, size_t size) {
 }
 
 static bool plan_remedy(const struct finding *f, bool starts, const char *knob, struct confirm_plan *ret, char *why, size_t size) {
-  *ret = (struct confirm_plan){.finding = f,
-                               .perturbers = {"setting"},
-                               .takes_away = true,
-                               .threshold = GAIN_LEAST,
-                               .knob = knob,
-                               .instead = "the remedy that you named: that it helps says as much of the finding as the remedy is its own"};
+  *ret = (struct confirm_plan){
+      .finding = f,
+      .perturbers = {"setting"},
+      .takes_away = true,
+      .threshold = GAIN_LEAST,
+      .knob = knob,
+      .instead = "the remedy that you named, and not what the finding names: another cause may have the same remedy"};
   if (!starts)
     (void)snprintf(why, size, "--set: found '%s', and the server runs already; accepted: a contract that starts it (executor.start)", knob);
   return starts;
@@ -173,5 +174,7 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
   if (c.control_moved) c.verdict = CONFIRM_INCONCLUSIVE;
   c.of_process = plan->by_whole && c.verdict == CONFIRM_CONFIRMED;
   if (c.of_process) c.verdict = CONFIRM_INCONCLUSIVE;
+  if (plan->knob != NULL && c.verdict == CONFIRM_CONFIRMED) c.verdict = CONFIRM_REMEDIED;
+  if (plan->knob != NULL && c.verdict == CONFIRM_REFUTED) c.verdict = CONFIRM_NOT_REMEDIED;
   return c;
 }

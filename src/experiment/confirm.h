@@ -12,7 +12,8 @@
  * Levels    of a small share are so great that throughput would fall by a quarter if all of it mattered: a false one shows in the same
  *           time as of a great share
  * Remedy    of a finding without an experiment of its own the operator names one: a variable or an argument of the start command. Sessions
- *           with and without it alternate; that it gains 5 % confirms that it helps, and the finding as far as it is its remedy
+ *           with and without it alternate. That it gains 5 % says that it helps: remedied; the finding itself was not tried, and is neither
+ *           confirmed nor refuted by it
  * By        a fact that was swapped among others (experiment/swapped_effect.h) may be the finding's cause: what its other level gains
  *           against the run's is judged as what is taken away
  * Control   undisturbed blocks against one another, as if every second had been slowed. Where that alone would decide, nothing is decided
@@ -24,7 +25,13 @@
 #include "experiment/sensitivity.h"
 #include "result/finding.h"
 
-enum confirm_verdict { CONFIRM_INCONCLUSIVE, CONFIRM_CONFIRMED, CONFIRM_REFUTED };
+enum confirm_verdict {
+  CONFIRM_INCONCLUSIVE,
+  CONFIRM_CONFIRMED,
+  CONFIRM_REFUTED,
+  CONFIRM_REMEDIED,    /* of a remedy that the operator named: it helps. Whether by what the finding names, it does not say */
+  CONFIRM_NOT_REMEDIED /* it does not; the finding stays as it was */
+};
 const char *confirm_verdict_text(enum confirm_verdict verdict);
 
 struct confirm_plan {

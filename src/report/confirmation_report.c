@@ -114,6 +114,10 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
   else if (c->impossible) (void)buffer_text(out, "next: look at what it waits for: `lynxbench attribute`, or `lynxbench perturb`\n");
   else if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
   else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);
+  else if (c->verdict == CONFIRM_REMEDIED)
+    (void)buffer_printf(out, "next: keep %s if it costs nothing else (`lynxbench verify` both); what it mended is not known by this\n",
+                        v->plan->knob);
+  else if (c->verdict == CONFIRM_NOT_REMEDIED) (void)buffer_printf(out, "next: try another remedy, or by hand: %s\n", f->confirm);
   else if (c->verdict == CONFIRM_REFUTED) (void)buffer_text(out, "next: leave it; look at the other findings, or `lynxbench perturb`\n");
   return !out->overflowed;
 }

@@ -433,7 +433,7 @@ def one_by_one(tmp_path_factory):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("remedy, verdict", [("--slots=8", "confirmed"), ("LYNXBENCH_NOTHING=1", "refuted")])
+@pytest.mark.parametrize("remedy, verdict", [("--slots=8", "remedied"), ("LYNXBENCH_NOTHING=1", "not remedied")])
 def test_confirm_tries_a_remedy_of_the_operator(one_by_one, remedy, verdict):
     path, out, folder = one_by_one
     made = folder / f"{verdict}.lynx"
@@ -441,12 +441,12 @@ def test_confirm_tries_a_remedy_of_the_operator(one_by_one, remedy, verdict):
     r = l.lynx(*words, f"--set={remedy}", timeout=300)
     said = json.loads(r.stdout)
     assert said["target"] == f"setting: with {remedy}", (said, r.stderr)
-    assert (said["verdict"], r.returncode) == (verdict, 0 if verdict == "confirmed" else 1), said
+    assert (said["verdict"], r.returncode) == (verdict, 0 if verdict == "remedied" else 1), said
     (in_flight,) = {n for (n,) in l.rows(made, "SELECT concurrency FROM session WHERE purpose = 'perturb'")}
     assert 2 <= in_flight <= 4, "at the knee of a climb to four"
-    planted = math.log(in_flight) if verdict == "confirmed" else 0  # so many wait for one slot, or are served by eight
+    planted = math.log(in_flight) if verdict == "remedied" else 0  # so many wait for one slot, or are served by eight
     machine.holds(said, planted, within=0.1, widest=0.5)
-    assert verdict != "confirmed" or said["rung"] == "swapped back", said
+    assert verdict != "remedied" or said["rung"] == "swapped back", said
     assert "remedy" in said["instead"]
     assert l.lynx("claim", made).returncode != 0, "a perturbed run supports no claim"
 

@@ -65,6 +65,22 @@ static void check_decisions(void) {
   CHECK_INT(confirm_decide(&plan, &effect), CONFIRM_INCONCLUSIVE);
 }
 
+/* What somebody else names as the remedy says nothing of the finding itself. */
+static void check_remedy(void) {
+  static const struct finding finding = {.id = "few_threads"};
+  struct confirm_plan plan;
+  struct sensitivities all = {.n = 1};
+  struct sensitivity *s = &all.items[0];
+  char why[200];
+  CHECK(confirm_plan_make(&finding, true, "REMEDY=off", &plan, why, sizeof why));
+  CHECK(!confirm_plan_make(&finding, false, "REMEDY=off", &plan, why, sizeof why));
+  *s = (struct sensitivity){.target = "setting: with REMEDY=off", .perturber = perturber_find("setting", 7)};
+  s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = 0.08, .low = 0.07, .high = 0.1, .bounded = true};
+  CHECK_TEXT(confirm_verdict_text(confirm_judge(&plan, &all, NULL, 0).verdict), "remedied");
+  s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = 0, .low = -0.01, .high = 0.01, .bounded = true};
+  CHECK_TEXT(confirm_verdict_text(confirm_judge(&plan, &all, NULL, 0).verdict), "not remedied");
+}
+
 /* Off the critical path until it is slowed by much: the greater level alone would confirm it. */
 static void check_bent(void) {
   const struct confirm_plan plan = {.perturbers = {"function"}, .threshold = 0.02};
@@ -183,6 +199,7 @@ int main(void) {
   check_levels();
   check_others();
   check_decisions();
+  check_remedy();
   check_bent();
   check_spinning();
   check_gain();
