@@ -1,4 +1,4 @@
-"""Kinds of traces that strangers had and that were read wrong at first. Each is made here, so that what is right is known."""
+"""Kinds of strangers' traces that were read wrong at first. Each is made here, so that what is right is known."""
 
 import json
 import sqlite3
