@@ -219,7 +219,8 @@ def test_perf_is_folded_as_stackcollapse_folds(d):
     """But for a last sample without an empty line behind it, which that drops."""
     unpack("perf.tar.xz", d)
     for name in sorted(n for n in os.listdir(d) if n.startswith("perf-")):
-        several = ["--event", "instructions"] if name == "perf-cycles-instructions-01.txt" else []  # the first, as that takes it
+        # That takes the first of several events.
+        several = ["--event", "instructions"] if name == "perf-cycles-instructions-01.txt" else []
         attribute(f"{d}/{name}", "--folded", f"{d}/out", *several)
         read = lambda path: {s: int(n) for s, n in (line.rsplit(" ", 1) for line in open(path, errors="replace"))}
         ours, theirs = read(f"{d}/out"), read(f"{d}/results/{name}")
