@@ -16,8 +16,8 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   ret->bound_holds = "of this window, if what the host does stays as it is: where the host is late, launches that are saved count too";
   (void)snprintf(ret->evidence, sizeof ret->evidence,
                  "%lld kernels or operators convert numbers%s (%.1f %% of the window), %lld change layout or copy (%.1f %%)",
-                 (long long)a->class_n[WORK_CONVERSION], a->device_named ? " or move tensors, which they do not say" : "",
-                 100 * ret->share, (long long)a->class_n[WORK_LAYOUT], 100 * layout);
+                 (long long)a->class_n[WORK_CONVERSION], a->device_named ? " or move tensors, which they do not say" : "", 100 * ret->share,
+                 (long long)a->class_n[WORK_LAYOUT], 100 * layout);
   ret->share += layout;
   return true;
 }
