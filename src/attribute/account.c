@@ -2,6 +2,7 @@
 
 #include "attribute/critical_path.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,7 +290,8 @@ static set call_bits(enum work_class work) {
     case WORK_SYNCHRONISE: return BIT(BIT_SYNC);
     case WORK_ALLOCATE: return BIT(BIT_ALLOCATE);
     case WORK_COPY_CALL: return BIT(BIT_COPY_CALL);
-    case WORK_COMPILE: return BIT(BIT_COMPILE);
+    case WORK_COMPILE:
+    case WORK_LOAD_CODE: return BIT(BIT_COMPILE);
     default: return BIT(BIT_CALL);
   }
 }
@@ -348,6 +350,20 @@ static void note_operator(struct sweep *s, const struct span *span) {
   note_longest(s, work, span);
 }
 
+/* A kernel with fewer thread blocks than the device has multiprocessors leaves the others without work, however busy the device is. */
+static void note_shape(struct sweep *s, const struct span *span) {
+  struct account *a = s->account;
+  float blocks_each;
+  memcpy(&blocks_each, &span->more, sizeof blocks_each);
+  if (blocks_each <= 0 || !in_window(s)) return;
+  a->shaped_ns = sum_ns(a->shaped_ns, span->duration_ns);
+  if (blocks_each >= 1) return;
+  double before = (double)a->few_blocks_ns;
+  a->few_blocks_ns = sum_ns(a->few_blocks_ns, span->duration_ns);
+  if (a->few_blocks_ns > 0)
+    a->few_blocks_each = (a->few_blocks_each * before + (double)blocks_each * (double)span->duration_ns) / (double)a->few_blocks_ns;
+}
+
 /* Counts what a device span says beside its time. */
 static void note_device_span(struct sweep *s, const struct span *span) {
   const struct timeline *t = s->timeline;
@@ -358,6 +374,7 @@ static void note_device_span(struct sweep *s, const struct span *span) {
   note_longest(s, work, span);
   if (work < WORK_COMPUTE_END) histogram_add(&a->kernels, span->duration_ns);
   if (work == WORK_COPY) a->n_copies++;
+  if (span->kind == TRACE_KERNEL && !(span->flags & SPAN_COLLECTIVE)) note_shape(s, span);
   if (span->kind == TRACE_COPY) {
     float bytes;
     memcpy(&bytes, &span->more, sizeof bytes);
@@ -639,6 +656,13 @@ int64_t account_busy(const struct account *account) {
   int64_t sum = 0;
   for (int i = 0; i < STATE_PROFILER; i++) sum += account->states[i];
   return sum;
+}
+
+double account_few_blocks_share(const struct account *account) {
+  double computing = 0, kernels = (double)account->kernels.sum;
+  for (int i = STATE_COMPUTE; i < STATE_COMMUNICATION; i++) computing += (double)account->states[i];
+  if (account->wall_ns == 0 || kernels <= 0) return 0;
+  return computing / (double)account->wall_ns * fmin(1, (double)account->few_blocks_ns / kernels);
 }
 
 int64_t account_idle(const struct account *account) {

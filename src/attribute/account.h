@@ -31,6 +31,8 @@ bool account_thread_speaks(const struct timeline *timeline, int64_t device, cons
 
 int64_t account_unexplained(const struct account *account);
 double account_unexplained_share(const struct account *account);
+/* Of the window: the device computes, with fewer thread blocks than it has multiprocessors. Kernels side by side share the time. */
+double account_few_blocks_share(const struct account *account);
 int64_t account_idle(const struct account *account); /* all that the device did not do */
 int64_t account_busy(const struct account *account);
 

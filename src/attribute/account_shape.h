@@ -19,12 +19,12 @@ enum account_state {
   STATE_QUEUED,    /* the same, beyond the threshold: not explained */
   STATE_SYNC,      /* nothing queued, and the host is in a synchronising call */
   STATE_LAUNCH,    /* nothing queued, and the host is in a launch call */
-  STATE_COMPILE,   /* nothing queued, and the host compiles */
+  STATE_COMPILE,   /* nothing queued, and the host compiles or loads code */
   STATE_DATA,      /* ... waits for its data loader */
   STATE_TOKENIZER, /* ... tokenises */
   STATE_ALLOCATE,  /* ... is in an allocation call */
   STATE_COPY_CALL, /* ... is in a copy call */
-  STATE_CALL,      /* ... is in another call of the runtime: capture, loading of code */
+  STATE_CALL,      /* ... is in another call of the runtime */
   STATE_OPERATOR,  /* ... is in a framework's operator */
   STATE_PYTHON,    /* ... is in Python code outside operators */
   STATE_RANGE,     /* ... is in a range that the program named, and nothing else is recorded */
@@ -93,6 +93,8 @@ struct account {
     double bytes;
     int64_t n, ns; /* of those that say how many bytes they moved */
   } copied[COPY_WAYS];
+  int64_t shaped_ns, few_blocks_ns; /* of the window's computing: in kernels whose blocks are known; fewer than multiprocessors */
+  double few_blocks_each;           /* of the latter: blocks for each multiprocessor, the mean by time */
   int64_t pageable_ns, pinned_ns; /* of copies between host and device, where the trace says which memory of the host */
   int64_t earlier_ns; /* of the window's busy time: with nothing on the device but work that was launched before the trace began */
   int64_t n_copies, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */

@@ -38,7 +38,7 @@ void collective_rates_of(const struct timeline *t, struct collective_rates *ret)
   *ret = (struct collective_rates){.n = 0};
   for (size_t i = 0; i < t->n_spans; i++) {
     const struct span *s = &t->spans[i];
-    if (s->kind != TRACE_KERNEL || s->more == 0) continue;
+    if (!(s->flags & SPAN_COLLECTIVE)) continue;
     const struct collective *c = &t->collectives[s->more - 1];
     if (c->bus_bytes <= 0 || s->duration_ns <= 0 || n == t->n_collectives) {
       ret->n_unsized++;

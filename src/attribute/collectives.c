@@ -22,7 +22,7 @@ void collectives_list(const struct timeline *t, int64_t default_rank, struct ran
   size_t n = 0;
   for (size_t i = 0; i < t->n_spans && n < t->n_collectives; i++) {
     const struct span *s = &t->spans[i];
-    if (s->kind != TRACE_KERNEL || s->more == 0) continue; /* those launched before the trace count too: every rank has them */
+    if (!(s->flags & SPAN_COLLECTIVE)) continue; /* those launched before the trace count too: every rank has them */
     const struct collective *c = &t->collectives[s->more - 1];
     calls[n++] = (struct collective_call){.group = c->group,
                                           .name = c->name,

@@ -199,8 +199,13 @@ void timeline_add_span(struct timeline *t, const struct trace_span *s) {
     float bytes = (float)s->bytes; /* to seven digits */
     memcpy(&span.more, &bytes, sizeof span.more);
   }
-  if (s->kind == TRACE_KERNEL && (s->collective.length > 0 || t->names[span.name].work == WORK_COMMUNICATION))
+  if (s->kind == TRACE_KERNEL && (s->collective.length > 0 || t->names[span.name].work == WORK_COMMUNICATION)) {
     span.more = add_collective(t, s);
+    span.flags |= span.more != 0 ? SPAN_COLLECTIVE : 0;
+  } else if (s->kind == TRACE_KERNEL && s->blocks_each > 0) {
+    float blocks_each = (float)s->blocks_each;
+    memcpy(&span.more, &blocks_each, sizeof span.more);
+  }
   t->tracks[span.track].n_spans++;
   t->tracks[span.track].n_device += kind_on_device(s->kind);
   t->n_kind[s->kind]++;

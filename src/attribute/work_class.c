@@ -86,6 +86,8 @@ static const struct rule {
     {K, "groupnorm", WORK_NORMALISATION},
     {K, "group_norm", WORK_NORMALISATION},
     {K, "RowwiseMoments", WORK_NORMALISATION},
+    {K, "cutlass::gemm", WORK_MATRIX}, /* whose arguments name converters, too */
+    {K, "cutlass::conv::", WORK_CONVOLUTION},
     {K, "convert", WORK_CONVERSION},
     {K, "conv", WORK_CONVOLUTION},
     {K, "fprop", WORK_CONVOLUTION}, /* TensorRT's, beside wgrad and dgrad */

@@ -7,7 +7,7 @@
 #include "executor/link_speeds.h"
 #include "report/attribution_report.h"
 
-enum { BAR = 24, WORDS = 160 };
+enum { BAR = 24, WORDS = 160, OUTSIDE_MUCH = 10 };
 #define STEP_APART 1.4 /* times the median: a mean over steps is then not what most of them take */
 
 const char *attribution_layer_owner(const struct attribution_view *view, enum layer layer) {
@@ -56,6 +56,18 @@ static const char *host_only_text(const struct attributed_trace *trace, char *te
     (void)snprintf(text, size, "Nothing in this trace says what is a device's: its threads are taken for a host's.");
   else (void)snprintf(text, size, "No device in this trace: the account is of the host.");
   return text;
+}
+
+/* What took longest before the window began, or after it ended: it is in no share. NULL: nothing that matters. */
+static const struct span *longest_outside(const struct timeline *line, const struct account *a) {
+  const struct span *longest = NULL;
+  for (size_t i = 0; i < line->n_spans; i++) {
+    const struct span *s = &line->spans[i];
+    if (line->tracks[s->track].on_device || s->kind == TRACE_SYSTEM || line->names[s->name].work == WORK_STEP) continue;
+    if (sum_ns(s->start_ns, s->duration_ns) > a->from_ns && s->start_ns < a->to_ns) continue;
+    if (longest == NULL || s->duration_ns > longest->duration_ns) longest = s;
+  }
+  return longest != NULL && longest->duration_ns >= a->wall_ns / 4 ? longest : NULL;
 }
 
 /* The state with most of the window; of ONNX Runtime's other providers, what is not known of them. */
@@ -110,7 +122,14 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
   const struct bound_shares s = attribution_bound_shares(a);
   int n = 0;
   switch (attribution_bound(a)) {
-    case BOUND_DEVICE: n = snprintf(text, size, "Hardware-bound: the device computes for %.1f %% of the window.", 100 * s.computing); break;
+    case BOUND_DEVICE:
+      if (account_few_blocks_share(a) >= 0.5)
+        n = snprintf(text, size,
+                     "The device is busy and not full: it computes for %.1f %% of the window, for %.1f %% in kernels with fewer thread blocks "
+                     "than it has multiprocessors (%.2g for each).",
+                     100 * s.computing, 100 * account_few_blocks_share(a), a->few_blocks_each);
+      else n = snprintf(text, size, "Hardware-bound: the device computes for %.1f %% of the window.", 100 * s.computing);
+      break;
     case BOUND_COMMUNICATION:
       n = snprintf(text, size, "Communication-bound: for %.1f %% of the window the device communicates and computes nothing.",
                    100 * s.communicating);
@@ -133,10 +152,18 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
       break;
   }
   if (host >= 0.01 && n > 0 && (size_t)n < size)
-    (void)snprintf(text + n, size - (size_t)n,
+    n += snprintf(text + n, size - (size_t)n,
                    " The one thread that launches spends %.1f %% of the window in operators and in calls that do not wait for the device: "
                    "even an infinitely fast device would save at most %.1f %%.",
                    100 * host, 100 * (1 - host));
+  const struct span *outside = longest_outside(&trace->timeline, a);
+  if (outside != NULL && outside->duration_ns / OUTSIDE_MUCH >= a->wall_ns && n > 0 && (size_t)n < size) {
+    const struct span_name *name = &trace->timeline.names[outside->name];
+    char said[80];
+    (void)snprintf(text + n, size - (size_t)n, " All of this is small: %s the window one %s took %.3f ms.",
+                   outside->start_ns < a->from_ns ? "before" : "after", text_sanitise(said, sizeof said, name->text, name->length),
+                   (double)outside->duration_ns / 1e6);
+  }
 }
 
 static const char *window_words(const struct account *a) {
@@ -409,17 +436,10 @@ static void put_longest_step(struct buffer *out, const struct timeline *line, co
                       (double)a->steps.longest_ns / (double)a->steps.median_ns, (double)a->steps.median_ns / 1e6);
 }
 
-/* What took long before the window began, or after it ended, is in no share. */
 static void put_outside(struct buffer *out, const struct timeline *line, const struct account *a) {
-  const struct span *longest = NULL;
+  const struct span *longest = longest_outside(line, a);
   char text[120];
-  for (size_t i = 0; i < line->n_spans; i++) {
-    const struct span *s = &line->spans[i];
-    if (line->tracks[s->track].on_device || s->kind == TRACE_SYSTEM || line->names[s->name].work == WORK_STEP) continue;
-    if (sum_ns(s->start_ns, s->duration_ns) > a->from_ns && s->start_ns < a->to_ns) continue;
-    if (longest == NULL || s->duration_ns > longest->duration_ns) longest = s;
-  }
-  if (longest == NULL || longest->duration_ns < a->wall_ns / 4) return;
+  if (longest == NULL) return;
   const struct span_name *name = &line->names[longest->name];
   (void)buffer_printf(out, "! %s the window %s takes %.3f ms, %.1f times the window: it is in no share here\n",
                       longest->start_ns < a->from_ns ? "before" : "after", text_sanitise(text, sizeof text, name->text, name->length),

@@ -43,6 +43,7 @@ struct trace_span {
   struct bytes members;           /* of the group, as the trace writes them: names may be used again; empty: not told */
   int64_t elements, sequence;     /* of a collective, going in; -1: not known */
   int64_t out_elements, element_bytes, group_size; /* the same; 0 or less: not known */
+  double blocks_each;                              /* of a kernel: thread blocks for each multiprocessor of its device; 0: not known */
   struct bytes trace_id, id, parent;               /* of a request's span */
 };
 

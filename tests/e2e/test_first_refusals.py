@@ -66,7 +66,7 @@ def test_a_page_is_not_written_through_anothers_link(tmp_path):
     os.chmod(folder, 0o755)
     path = l.contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING, method=SHORT)
     try:
-        assert l.lynx("run", path, "--out", folder / "x.lynx", "--quiet").returncode == 0
+        assert l.lynx("run", path, "--out", folder / "x.lynx", "--quiet").returncode in l.RAN
         os.chown(folder, 65534, 65534)
         as_user(65534, "ln", "-s", victim, folder / "x.html")
         r = l.lynx("report", folder / "x.lynx")

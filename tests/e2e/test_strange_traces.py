@@ -3,6 +3,7 @@
 import json
 import sqlite3
 
+import pytest
 from lynx import lynx, main
 from test_evidence import account, kineto, launch, named, span
 
@@ -226,6 +227,67 @@ def test_samples_of_one_line_each_are_read(tmp_path):
     path.write_text("\n".join([*lines, "   my test   42 11.000001:   7 cycles:  ffff [unknown] ([unknown])"]) + "\n")
     said = attributed(path)
     assert "11 samples of cycles over 1.000 s" in said and "90.91 % 10 walk" in said, said
+
+
+def test_a_task_that_is_gone_has_a_time_too(tmp_path):
+    """perf writes its number as -1, and a time as of any other."""
+    path = tmp_path / "perf.txt"
+    lines = [f"worker 42 [000] 150130.{k:06}:   7 cycles:\n\t0a walk (/usr/bin/mine)\n" for k in range(10)]
+    lines.append(":-1 -1 [111] 150135.000000:   7 cycles:\n\t0b exit ([kernel.kallsyms])\n")
+    path.write_text("\n".join(lines) + "\n")
+    assert "11 samples of cycles over 5.000 s" in attributed(path)
+
+
+def test_an_export_without_events_is_one(tmp_path):
+    path = tmp_path / "t.sqlite"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+    db.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER)")
+    db.commit()
+    db.close()
+    said = attributed(path, code=2)
+    assert "an export of Nsight Systems in which nothing of CUDA or NVTX was recorded" in said, said
+
+
+GEMM = "void cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::NumericArrayConverter<float> > >(Params)"
+
+
+@pytest.mark.parametrize("blocks, full", [(1, False), (400, True)])
+def test_a_kernel_of_one_block_is_no_devices_limit(tmp_path, blocks, full):
+    """The device is busy all the time, in one of its multiprocessors. And a product that converts is a product."""
+    path = tmp_path / "t.sqlite"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+    db.execute("INSERT INTO StringIds VALUES (1, ?)", (GEMM,))
+    db.execute("CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, smCount INTEGER)")
+    db.execute("INSERT INTO TARGET_INFO_GPU VALUES (0, 'A', 100)")
+    columns = '"start", "end", deviceId, streamId, demangledName, gridX, gridY, gridZ'
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({columns})")
+    rows = [(1000 * k, 1000 * k + 950, 0, 7, 1, blocks, 1, 1) for k in range(20)]
+    db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.commit()
+    db.close()
+    said = attributed(path)
+    assert "computing: matrix product" in said and "number conversion" not in said, said
+    assert ("Hardware-bound" in said) == full and ("too few thread blocks" in said) != full, said
+    assert full or "(0.01 for each)" in said, said
+
+
+def test_kinetos_blocks_count(tmp_path):
+    events = []
+    for k in range(20):
+        events += [launch(100 * k, 5, k + 1), kineto("sgemm", 100 * k + 10, 95, k + 1, **{"blocks per SM": 0.25})]
+    _, _, said = account(tmp_path, events)
+    assert "(0.25 for each)" in said, said
+
+
+def test_one_call_before_the_window_is_in_the_first_sentence(tmp_path):
+    events = [span("cudaMalloc", 0, 900000, cat="cuda_runtime")]
+    for k in range(20):
+        at = 1000000 + 100 * k
+        events += [launch(at, 5, k + 1), kineto("sgemm", at + 10, 20, k + 1)]
+    _, _, said = account(tmp_path, events)
+    assert "before the window one cudaMalloc took 900.000 ms" in said, said
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ static void put(struct plan *p, enum trace_kind kind, const char *name, int64_t 
                             .device = device ? 0 : -1,
                             .stream = device ? 7 : -1,
                             .correlation = correlation,
-                            .bytes = 1 << 20};
+                            .bytes = 1 << 20,
+                            .blocks_each = strcmp(name, "one_block") == 0 ? 0.01 : 0};
   timeline_add_span(&p->timeline, &span);
 }
 
@@ -86,6 +87,11 @@ static void small_kernels(struct plan *p) {
   for (int i = 0; i < 20; i++) launch(p, TRACE_KERNEL, "sgemm", 2, 6);
 }
 
+static void few_blocks(struct plan *p) {
+  launch(p, TRACE_KERNEL, "one_block", 5, 300);
+  for (int i = 0; i < 2; i++) launch(p, TRACE_KERNEL, "sgemm", 5, 300);
+}
+
 static void conversion(struct plan *p) {
   launch(p, TRACE_KERNEL, "convert_fp8_kernel", 5, 200);
   launch(p, TRACE_KERNEL, "sgemm", 5, 600);
@@ -134,7 +140,7 @@ int main(void) {
   } rows[] = {{"launch_bound", launch_bound, 0.86},   {"host_bound", host_bound, 0.42},
               {"data_loader", data_loader, 0.49},     {"tokenizer", tokenizer, 0.2},
               {"data_movement", data_movement, 0.33}, {"communication", communication, 0.33},
-              {"small_kernels", small_kernels, 0.86}, {"conversion", conversion, 0.25},
+              {"small_kernels", small_kernels, 0.86}, {"few_blocks", few_blocks, 0.33},     {"conversion", conversion, 0.25},
               {"compilation", compilation, 0.4},      {"synchronisation", synchronisation, 0.2},
               {"straggler", straggling, 0.1}};
   struct rank_wait ranks[2] = {{.rank = 0, .n = 100, .wait_ns = 24000000, .n_matched = 100, .by_chance = 50},

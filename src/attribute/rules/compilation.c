@@ -1,17 +1,15 @@
-/* Compilation, graph capture or loading of code inside the window: it was not warm. */
+/* Compilation or loading of code inside the window: it was not warm. */
 #include <stdio.h>
 
 #include "attribute/rule.h"
 
 static bool apply(const struct evidence *e, struct finding *ret) {
   const struct account *a = e->account;
-  double compile = state_share(a, STATE_COMPILE, STATE_COMPILE), call = state_share(a, STATE_CALL, STATE_CALL);
-  ret->share = compile + (call > 0.02 ? call : 0);
+  ret->share = state_share(a, STATE_COMPILE, STATE_COMPILE);
   if (ret->share < 0.01) return false;
   ret->bound_holds = "none: it is not part of the steady state, and the window should not hold it";
   (void)snprintf(ret->evidence, sizeof ret->evidence,
-                 "compilation is open for %.1f %% of the window, capture of graphs, loading of code and the like for %.1f %%",
-                 100 * compile, 100 * call);
+                 "for %.1f %% of the window the device does nothing, and the host compiles or loads code", 100 * ret->share);
   return true;
 }
 

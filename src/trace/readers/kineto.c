@@ -87,6 +87,7 @@ static void argument(struct trace_span *span, struct bytes key, struct bytes val
       else if (bytes_equal(key, "Out msg nelems")) span->out_elements = chrome_number(value, -1);
       else if (bytes_equal(key, "Group size")) span->group_size = chrome_number(value, -1);
       else if (bytes_equal(key, "Seq")) span->sequence = chrome_number(value, -1);
+      else if (bytes_equal(key, "blocks per SM") && !number_double(value.ptr, value.length, &span->blocks_each)) span->blocks_each = 0;
       break;
   }
 }

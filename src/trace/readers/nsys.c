@@ -9,13 +9,13 @@
 #include "base/sidecar.h"
 #include "trace/trace.h"
 
-enum { DATABASE_MAX = 256 << 20, COLUMNS_MAX = 12, PROGRESS_ROWS = 20000 };
+enum { DATABASE_MAX = 256 << 20, COLUMNS_MAX = 15, DEVICES_MAX = 64, PROGRESS_ROWS = 20000 };
 
 struct reading {
   sqlite3 *db;
   const struct trace_sink *sink;
   struct trace_source *source;
-  int64_t n_rows, lost[TRACE_LOSS_COUNT];
+  int64_t n_rows, lost[TRACE_LOSS_COUNT], multiprocessors[DEVICES_MAX]; /* 0: not known */
   bool stopped;
 };
 
@@ -38,7 +38,10 @@ enum field {
   FIELD_BYTES,
   FIELD_WHICH,
   FIELD_FROM,
-  FIELD_TO
+  FIELD_TO,
+  FIELD_GRID_X,
+  FIELD_GRID_Y,
+  FIELD_GRID_Z
 };
 
 static const struct table tables[] = {
@@ -47,7 +50,8 @@ static const struct table tables[] = {
      TRACE_RUNTIME,
      NULL},
     {"CUPTI_ACTIVITY_KIND_KERNEL",
-     {"start", "end", "demangledName", NULL, "globalPid", "correlationId", "deviceId", "streamId", NULL, NULL},
+     {"start", "end", "demangledName", NULL, "globalPid", "correlationId", "deviceId", "streamId", NULL, NULL, NULL, NULL, "gridX", "gridY",
+      "gridZ"},
      TRACE_KERNEL,
      NULL},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
@@ -113,6 +117,14 @@ static int64_t number_column(sqlite3_stmt *row, int column, int64_t missing) {
   return sqlite3_column_type(row, column) == SQLITE_NULL ? missing : sqlite3_column_int64(row, column);
 }
 
+/* Thread blocks for each multiprocessor; 0: not known. */
+static double blocks_each(const struct reading *r, sqlite3_stmt *row, int64_t device) {
+  double blocks = 1;
+  for (int i = FIELD_GRID_X; i <= FIELD_GRID_Z; i++) blocks *= (double)number_column(row, i, 0);
+  bool known = device >= 0 && device < DEVICES_MAX && r->multiprocessors[device] > 0;
+  return known && blocks > 0 ? blocks / (double)r->multiprocessors[device] : 0;
+}
+
 static void take_row(struct reading *r, const struct table *table, sqlite3_stmt *row) {
   int64_t start = number_column(row, FIELD_START, INT64_MIN), end = number_column(row, FIELD_END, INT64_MIN),
           id = number_column(row, FIELD_SCOPE, 0), which = number_column(row, FIELD_WHICH, 0);
@@ -149,6 +161,7 @@ static void take_row(struct reading *r, const struct table *table, sqlite3_stmt 
                             .elements = -1,
                             .sequence = -1};
   if (on_device && span.device < 0) span.device = 0;
+  if (table->kind == TRACE_KERNEL) span.blocks_each = blocks_each(r, row, span.device);
   if (r->sink->span != NULL) r->sink->span(r->sink->context, &span);
 }
 
@@ -184,15 +197,19 @@ static enum lynx_status read_table(struct reading *r, const struct table *table,
   return LYNX_OK;
 }
 
+/* Which devices there are, and before the kernels are read, how large they are. */
 static void tell_devices(struct reading *r) {
   sqlite3_stmt *row = NULL;
-  char key[40], query[80];
+  char key[40], query[120];
   const char *id = has_column(r, "TARGET_INFO_GPU", "id") ? "id" : "deviceId"; /* of older versions */
+  const char *size = has_column(r, "TARGET_INFO_GPU", "smCount") ? "smCount" : "0";
   if (r->sink->fact == NULL || !has_column(r, "TARGET_INFO_GPU", "name") || !has_column(r, "TARGET_INFO_GPU", id)) return;
-  (void)snprintf(query, sizeof query, "SELECT %s, name FROM TARGET_INFO_GPU LIMIT 64", id);
+  (void)snprintf(query, sizeof query, "SELECT %s, name, %s FROM TARGET_INFO_GPU LIMIT %d", id, size, DEVICES_MAX);
   if (sqlite3_prepare_v2(r->db, query, -1, &row, NULL) == SQLITE_OK)
     while (sqlite3_step(row) == SQLITE_ROW) {
-      (void)snprintf(key, sizeof key, "device.%lld", (long long)sqlite3_column_int64(row, 0));
+      int64_t device = sqlite3_column_int64(row, 0);
+      if (device >= 0 && device < DEVICES_MAX) r->multiprocessors[device] = sqlite3_column_int64(row, 2);
+      (void)snprintf(key, sizeof key, "device.%lld", (long long)device);
       r->sink->fact(r->sink->context, key, text_column(row, 1));
     }
   (void)sqlite3_finalize(row);
@@ -261,13 +278,17 @@ static enum lynx_status read_trace(struct trace_source *source, const struct tra
     (void)sqlite3_limit(r.db, SQLITE_LIMIT_LENGTH, TRACE_EVENT_MAX);
     (void)sqlite3_limit(r.db, SQLITE_LIMIT_VDBE_OP, 25000);
     int is_key = 0;
+    bool of_nsys = has_table(&r, "TARGET_INFO_SESSION_START_TIME") || has_table(&r, "TARGET_INFO_SYSTEM_ENV");
     (void)sqlite3_table_column_metadata(r.db, NULL, "StringIds", "id", NULL, NULL, NULL, &is_key, NULL);
     if (is_key == 0 || (!has_table(&r, "CUPTI_ACTIVITY_KIND_KERNEL") && !has_table(&r, "NVTX_EVENTS") &&
                         !has_table(&r, "CUPTI_ACTIVITY_KIND_RUNTIME") && !has_table(&r, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")))
       status = lynx_fail(error, LYNX_INPUT,
-                         "a database, but no export of Nsight Systems: it holds no CUPTI or NVTX table, or its strings have no key");
-    for (size_t i = 0; i < LYNX_COUNT(tables) && status == LYNX_OK && !r.stopped; i++) status = read_table(&r, &tables[i], error);
+                         of_nsys && is_key != 0
+                             ? "an export of Nsight Systems in which nothing of CUDA or NVTX was recorded: record again with "
+                               "--trace=cuda,nvtx, and look at what the profiler said then"
+                             : "a database, but no export of Nsight Systems: it holds no CUPTI or NVTX table, or its strings have no key");
     if (status == LYNX_OK) tell_devices(&r), tell_diagnostics(&r);
+    for (size_t i = 0; i < LYNX_COUNT(tables) && status == LYNX_OK && !r.stopped; i++) status = read_table(&r, &tables[i], error);
   }
   (void)sqlite3_close(r.db);
   sqlite3_free(bytes);

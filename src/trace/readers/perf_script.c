@@ -146,7 +146,8 @@ static bool read_header(struct reading *r, struct bytes line) {
     if (!isspace((unsigned char)p[0])) continue;
     const char *at = p;
     while (at < end && isspace((unsigned char)*at)) at++;
-    size_t first = digits(at, end);
+    bool exited = at + 2 < end && at[0] == '-' && at[1] == '1'; /* a task that is gone has the number -1 */
+    size_t first = exited ? 2 : digits(at, end);
     if (first == 0) continue;
     size_t slash = at + first < end && at[first] == '/' ? digits(at + first + 1, end) + 1 : 0;
     const char *after = at + first + slash;
@@ -156,7 +157,7 @@ static bool read_header(struct reading *r, struct bytes line) {
     r->sample = (struct trace_sample){.process = -1, .thread = -1};
     r->sample.command = keep(r, begin, (size_t)(p - begin));
     int64_t number;
-    if (number_int64(at, first, &number)) r->sample.thread = number;
+    if (!exited && number_int64(at, first, &number)) r->sample.thread = number;
     if (slash > 1) {
       r->sample.process = r->sample.thread;
       if (number_int64(at + first + 1, slash - 1, &number)) r->sample.thread = number;
