@@ -1,6 +1,8 @@
 """What the rules of today say of the bundles of the blind rounds (tests/recorded/blind), and what those of another build
 said: replay.py PROGRAM [OTHER_PROGRAM]. Nothing is measured again, so that it takes seconds and no quiet machine.
 
+A case that was run again, when its authors had seen it, counts in no sum.
+
 Right: the first finding's layers hold one of the planted ones, or one that was accepted before. Named: one of the first
 three findings names the function, setting or process. Accused: a clean server has a finding."""
 
@@ -41,9 +43,10 @@ def replay(programs):
                 archive.extractall(folder, filter="data")
             for case in described["cases"]:
                 got = [judge(p, f"{folder}/{case['case']}.lynx", case) for p in programs]
-                n_planted += case["planted"] is not None
-                n_clean += case["planted"] is None
-                for total, one in zip(totals, got):
+                counts = not case.get("again", False)
+                n_planted += counts and case["planted"] is not None
+                n_clean += counts and case["planted"] is None
+                for total, one in zip(totals, got if counts else ()):
                     for key in ("right", "named", "accused"):
                         total[key] += one[key] and (case["planted"] is not None or key == "accused")
                     total["nothing"] += case["planted"] is not None and one["said"].endswith(": -")

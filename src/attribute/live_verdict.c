@@ -35,6 +35,12 @@ static bool full_with_waits(const struct live_lane *lane) {
   return lane->busiest >= 0.3 && lane->busiest_timer < 0.5 && lane->busiest + live_pool_wait(lane) + lane->busiest_timer >= LIVE_FULL;
 }
 
+/* A pool of several of which none is free is not one thread. */
+static bool are_all_full(const struct live_lane *lane) {
+  double in_use = lane->running + lane->ready + lane->waits[WAIT_TIMER] + live_pool_wait(lane);
+  return lane->n_threads > 1 && lane->present >= 1.5 && in_use >= 0.85 * lane->present;
+}
+
 static const char *other_processors(struct live *live) {
   if (live->n_processors <= 1 || !isfinite(live->around.busy)) return "";
   return arena_printf(&live->arena, "; of the machine's %lld processors %.1f are idle", (long long)live->n_processors,
@@ -247,7 +253,7 @@ static void judge_bottleneck(struct live *live) {
   else if (judge_rate(live)) {
   } else if (judge_turns(live)) {
   } else if (full_with_waits(lane))
-    set(live, LIVE_ONE_THREAD, "One thread bounds this server.",
+    set(live, LIVE_ONE_THREAD, are_all_full(lane) ? "The number of its threads bounds this server." : "One thread bounds this server.",
         arena_printf(arena,
                      "%s %lld is on a processor or ready for one %.0f %% of the time, waits for its pool of threads (OpenMP) %.0f %%, and "
                      "sleeps %.0f %%: it is never free%s",

@@ -73,7 +73,7 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
   const struct perturber *own = f->perturber != NULL ? perturber_find(f->perturber, strlen(f->perturber)) : NULL;
   *ret = (struct confirm_plan){.finding = f};
   bool function = own != NULL && strcmp(own->name, "function") == 0, library = own != NULL && strcmp(own->name, "library") == 0,
-       named = function ? f->slowed != NULL || names_python(f) : library && names_library(f, ret->library, sizeof ret->library);
+       named = function ? names_python(f) || (f->slowed != NULL && f->named[0] == 0) : library && names_library(f, ret->library, sizeof ret->library);
   bool can = starts && named;
   if ((function || library) && !can) {
     own = f->otherwise != NULL ? perturber_find(f->otherwise, strlen(f->otherwise)) : NULL;
@@ -92,7 +92,11 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
     return false;
   }
   ret->perturbers[0] = own->name;
-  ret->function = !can || !function ? NULL : f->slowed != NULL ? f->slowed : f->named;
+  if (can && function) {
+    /* Another function's sleep is another matter. */
+    if (f->slowed != NULL && names_python(f)) (void)snprintf(ret->sleeps, sizeof ret->sleeps, "%s in %s", f->slowed, f->named);
+    ret->function = f->slowed == NULL ? f->named : ret->sleeps[0] != 0 ? ret->sleeps : f->slowed;
+  }
   ret->takes_away = own->takes_away;
   ret->by_process = strcmp(own->name, "processor") == 0;
   double share = fmax(f->share, SHARE_LEAST);

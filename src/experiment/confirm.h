@@ -42,6 +42,7 @@ struct confirm_plan {
   bool takes_away, by_process;
   bool by_whole;        /* by_process, in place of the code that the finding names */
   const char *function; /* that is slowed; NULL: none */
+  char sleeps[400];     /* the same where it is what a function sleeps */
   char library[200];    /* the same of a library; "": none */
   char setting[160];    /* the variables that are taken out, with commas between; "": none */
   const char *knob;     /* "NAME=VALUE", "--name=value": what the operator sets as the remedy; NULL: none */

@@ -22,16 +22,18 @@ static bool write_file(const struct slowed_code *s, const char *name, const void
   return file_create_private(path, data, length) == 0;
 }
 
-/* "encode (/srv/app.py:188)" -> "encode|/srv/app.py|188" */
+/* "encode (/srv/app.py:188)" -> "encode|/srv/app.py|188"; "time.sleep in encode (...)" -> "time.sleep encode|..." */
 static bool read_name(const char *named, char *ret, size_t size) {
-  const char *open = strstr(named, " ("), *close = strrchr(named, ')'), *colon = close;
+  static const char sleeps[] = "time.sleep in ";
+  const char *function = strncmp(named, sleeps, sizeof sleeps - 1) == 0 ? named + sizeof sleeps - 1 : named;
+  const char *open = strstr(function, " ("), *close = strrchr(named, ')'), *colon = close;
   while (colon != NULL && colon > named && *colon != ':') colon--;
   if (strcmp(named, "time.sleep") == 0) {
     (void)snprintf(ret, size, "time.sleep||");
     return true;
   }
   if (open == NULL || close == NULL || colon <= open || colon >= close) return false;
-  int n = snprintf(ret, size, "%.*s|%.*s|%.*s", (int)(open - named), named, (int)(colon - open - 2), open + 2, (int)(close - colon - 1),
+  int n = snprintf(ret, size, "%s%.*s|%.*s|%.*s", function > named ? "time.sleep " : "", (int)(open - function), function, (int)(colon - open - 2), open + 2, (int)(close - colon - 1),
                    colon + 1);
   return n > 0 && (size_t)n < size;
 }

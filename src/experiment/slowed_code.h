@@ -15,7 +15,7 @@ struct slowed_code {
   char slow[640], path[5000];
 };
 
-/* named: "encode (/srv/app.py:188)", or "time.sleep": every sleep of every thread. locked: the share of its processor time in which it
+/* named: "encode (/srv/app.py:188)"; "time.sleep in encode (/srv/app.py:188)": what it sleeps; "time.sleep": every sleep of every thread. locked: the share of its processor time in which it
  * holds the interpreter's lock. path: the PYTHONPATH that the executor would have, with the folders of other functions before it; "":
  * none. */
 enum lynx_status slowed_function_open(const char *named, double locked, const char *path, struct slowed_code *ret,

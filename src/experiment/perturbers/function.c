@@ -14,7 +14,7 @@ struct slowing {
 };
 
 static const char *what_is_missing(const struct slowed_place *place, const struct slowed_counts *c) {
-  if (c->found > 0 || strcmp(place->name, "time.sleep") == 0) return PERTURBER_NOT_CALLED " while the load warmed up";
+  if (c->found > 0 || strncmp(place->name, "time.sleep", 10) == 0) return PERTURBER_NOT_CALLED " while the load warmed up";
   if (c->gone > 0) return PERTURBER_GONE;
   return "was not found: it is made again at every call, is no Python function, or the executor ignores PYTHONPATH";
 }

@@ -1,7 +1,8 @@
 """lynxbench puts this folder first in PYTHONPATH of an executor that it starts for an experiment: it slows one function.
 Where it slows several, each has a folder.
 
-FOLDER/wanted names the function: "name|file|line". FOLDER/amount holds one double: by how much of its own time each call
+FOLDER/wanted names the function: "name|file|line"; "time.sleep name|file|line" what it sleeps, and "time.sleep||"
+every sleep. FOLDER/amount holds one double: by how much of its own time each call
 is lengthened; 0: not at all. FOLDER/lock holds another: the share of its processor time in which it holds the
 interpreter's lock. It is lengthened in the same proportion: what runs outside of the lock is in nobody's way. A call's
 own time is the processor time of its thread and what it sleeps; waits for locks,
@@ -13,6 +14,7 @@ import os
 import sys
 
 FUNCTIONS_MOST = 1000
+CALLERS_MOST = 4
 CALL_NS = 3000  # about what a call of pbkdf2_hmac takes besides what it is asked for
 
 
@@ -47,6 +49,8 @@ def _install(folder, wanted):
     import types
 
     name, _, place = wanted.partition("|")
+    sleeps = name.startswith("time.sleep")
+    name = name[len("time.sleep") :].strip() if sleeps else name
     file, _, line = place.rpartition("|")
     line = int(line) if line.isdigit() else 0
     with open(os.path.join(folder, "amount"), "rb") as handle:
@@ -68,10 +72,24 @@ def _install(folder, wanted):
                 os.close(descriptor)
             except OSError:
                 pass
-            struct.pack_into("<2q", state["counts"], 0, 1, len(patched) if name != "time.sleep" else 1)
+            struct.pack_into("<2q", state["counts"], 0, 1, 1 if sleeps else len(patched))
         return state["counts"]
 
     plain_sleep = time.sleep
+    callers = {}  # code: is it the wanted one?
+
+    def is_called_by(frame):
+        """The wanted function sleeps, itself or in what it calls to sleep."""
+        for _ in range(CALLERS_MOST):
+            if frame is None:
+                return False
+            code = frame.f_code
+            if code not in callers:
+                callers[code] = matches(code)
+            if callers[code]:
+                return True
+            frame = frame.f_back
+        return False
 
     def sleep(seconds):
         began = time.perf_counter_ns()
@@ -80,7 +98,7 @@ def _install(folder, wanted):
         finally:
             slept = time.perf_counter_ns() - began
             thread.slept = getattr(thread, "slept", 0) + slept
-            if name == "time.sleep":
+            if sleeps and (not name or is_called_by(sys._getframe(1))):
                 count(slept, lengthen_sleep(slept))
 
     def meter():
@@ -284,7 +302,7 @@ def _install(folder, wanted):
             wait = min(2 * wait, 60.0) if patched else 1.0
             plain_sleep(max(wait, 10 * (time.monotonic() - looked)))
 
-    if name == "time.sleep":
+    if sleeps:
         return
     threading.Thread(target=look, name="lynxbench", daemon=True).start()
 
