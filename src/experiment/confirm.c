@@ -73,7 +73,8 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
   const struct perturber *own = f->perturber != NULL ? perturber_find(f->perturber, strlen(f->perturber)) : NULL;
   *ret = (struct confirm_plan){.finding = f};
   bool function = own != NULL && strcmp(own->name, "function") == 0, library = own != NULL && strcmp(own->name, "library") == 0,
-       named = function ? names_python(f) || (f->slowed != NULL && f->named[0] == 0) : library && names_library(f, ret->library, sizeof ret->library);
+       named = function ? names_python(f) || (f->slowed != NULL && f->named[0] == 0)
+                        : library && names_library(f, ret->library, sizeof ret->library);
   bool can = starts && named;
   if ((function || library) && !can) {
     own = f->otherwise != NULL ? perturber_find(f->otherwise, strlen(f->otherwise)) : NULL;

@@ -33,8 +33,8 @@ static bool read_name(const char *named, char *ret, size_t size) {
     return true;
   }
   if (open == NULL || close == NULL || colon <= open || colon >= close) return false;
-  int n = snprintf(ret, size, "%s%.*s|%.*s|%.*s", function > named ? "time.sleep " : "", (int)(open - function), function, (int)(colon - open - 2), open + 2, (int)(close - colon - 1),
-                   colon + 1);
+  int n = snprintf(ret, size, "%s%.*s|%.*s|%.*s", function > named ? "time.sleep " : "", (int)(open - function), function,
+                   (int)(colon - open - 2), open + 2, (int)(close - colon - 1), colon + 1);
   return n > 0 && (size_t)n < size;
 }
 

@@ -124,10 +124,11 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
   switch (attribution_bound(a)) {
     case BOUND_DEVICE:
       if (account_few_blocks_share(a) >= 0.5)
-        n = snprintf(text, size,
-                     "The device is busy and not full: it computes for %.1f %% of the window, for %.1f %% in kernels with fewer thread blocks "
-                     "than it has multiprocessors (%.2g for each).",
-                     100 * s.computing, 100 * account_few_blocks_share(a), a->few_blocks_each);
+        n = snprintf(
+            text, size,
+            "The device is busy and not full: it computes for %.1f %% of the window, for %.1f %% in kernels with fewer thread blocks "
+            "than it has multiprocessors (%.2g for each).",
+            100 * s.computing, 100 * account_few_blocks_share(a), a->few_blocks_each);
       else n = snprintf(text, size, "Hardware-bound: the device computes for %.1f %% of the window.", 100 * s.computing);
       break;
     case BOUND_COMMUNICATION:
@@ -153,9 +154,9 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
   }
   if (host >= 0.01 && n > 0 && (size_t)n < size)
     n += snprintf(text + n, size - (size_t)n,
-                   " The one thread that launches spends %.1f %% of the window in operators and in calls that do not wait for the device: "
-                   "even an infinitely fast device would save at most %.1f %%.",
-                   100 * host, 100 * (1 - host));
+                  " The one thread that launches spends %.1f %% of the window in operators and in calls that do not wait for the device: "
+                  "even an infinitely fast device would save at most %.1f %%.",
+                  100 * host, 100 * (1 - host));
   const struct span *outside = longest_outside(&trace->timeline, a);
   if (outside != NULL && outside->duration_ns / OUTSIDE_MUCH >= a->wall_ns && n > 0 && (size_t)n < size) {
     const struct span_name *name = &trace->timeline.names[outside->name];
