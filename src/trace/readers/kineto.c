@@ -1,6 +1,7 @@
 /* PyTorch's profiler (Kineto): Chrome trace events with its own categories and arguments, from the first ones of 2021 to today's. */
 #include <string.h>
 
+#include "base/number.h"
 #include "trace/chrome_events.h"
 
 static const struct chrome_category categories[] = {{"cpu_op", TRACE_OPERATOR, false},
