@@ -106,6 +106,13 @@ bool confirm_plan_make(const struct finding *f, bool starts, const char *knob, s
   return true;
 }
 
+bool confirm_is_possible(const struct finding *f, bool starts) {
+  struct confirm_plan plan;
+  char why[600];
+  bool may_start = f->confirm_by != NULL && f->confirm_by[0] != 0;
+  return f->perturber != NULL && confirm_plan_make(f, starts || may_start, NULL, &plan, why, sizeof why);
+}
+
 struct confirm_plan confirm_plan_by_swap(const struct finding *finding) {
   return (struct confirm_plan){.finding = finding, .takes_away = true, .threshold = GAIN_LEAST};
 }

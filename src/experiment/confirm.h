@@ -53,6 +53,9 @@ struct confirm_plan {
  * experiment. False: there is none that could be made here; why. */
 bool confirm_plan_make(const struct finding *finding, bool starts, const char *knob, struct confirm_plan *ret, char *why, size_t size);
 
+/* Is there one, with what confirm_by says, too? */
+bool confirm_is_possible(const struct finding *finding, bool starts);
+
 struct confirmation {
   enum confirm_verdict verdict;
   bool by_smaller;              /* by the smaller level alone: the time does not grow in proportion to slowness */

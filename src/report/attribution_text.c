@@ -104,6 +104,18 @@ static void verdict_of_host(const struct attributed_trace *trace, char *text, si
                  lives, largest_text(&trace->account, part, sizeof part), diagnosed);
 }
 
+/* A window that is small beside what came before or after it. */
+static void add_outside(const struct attributed_trace *trace, char *text, size_t size) {
+  const struct account *a = &trace->account;
+  const struct span *outside = longest_outside(&trace->timeline, a);
+  char said[80];
+  if (outside == NULL || outside->duration_ns / OUTSIDE_MUCH < a->wall_ns) return;
+  const struct span_name *name = &trace->timeline.names[outside->name];
+  (void)snprintf(text, size, " All of this is small: %s the window one %s took %.3f ms.",
+                 outside->start_ns < a->from_ns ? "before" : "after", text_sanitise(said, sizeof said, name->text, name->length),
+                 (double)outside->duration_ns / 1e6);
+}
+
 void attribution_verdict(const struct attributed_trace *trace, char *text, size_t size) {
   const struct account *a = &trace->account;
   double busy = a->wall_ns > 0 ? (double)account_busy(a) / (double)a->wall_ns : 0, host = attribution_host_share(trace);
@@ -157,14 +169,7 @@ void attribution_verdict(const struct attributed_trace *trace, char *text, size_
                   " The one thread that launches spends %.1f %% of the window in operators and in calls that do not wait for the device: "
                   "even an infinitely fast device would save at most %.1f %%.",
                   100 * host, 100 * (1 - host));
-  const struct span *outside = longest_outside(&trace->timeline, a);
-  if (outside != NULL && outside->duration_ns / OUTSIDE_MUCH >= a->wall_ns && n > 0 && (size_t)n < size) {
-    const struct span_name *name = &trace->timeline.names[outside->name];
-    char said[80];
-    (void)snprintf(text + n, size - (size_t)n, " All of this is small: %s the window one %s took %.3f ms.",
-                   outside->start_ns < a->from_ns ? "before" : "after", text_sanitise(said, sizeof said, name->text, name->length),
-                   (double)outside->duration_ns / 1e6);
-  }
+  if (n > 0 && (size_t)n < size) add_outside(trace, text + n, size - (size_t)n);
 }
 
 static const char *window_words(const struct account *a) {

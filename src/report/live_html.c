@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "experiment/confirm.h"
 #include "report/html_page.h"
 #include "report/icicle.h"
 #include "report/live_report.h"
@@ -244,7 +245,7 @@ static void put_findings(struct page *p) {
     if (f->experiment[0] != 0) html_text(p->out, "<br>by experiment: ", f->experiment, "");
     html_text(p->out, "<br><span class='dim'>not established: ", f->open, "</span>");
     html_text(p->out, "<br>to confirm: ", f->confirm, "");
-    if (f->perturber != NULL)
+    if (confirm_is_possible(f, contract_states(&p->live->result->contract, "executor.start")))
       html_text(p->out, "<br><span class='mono'>lynxbench confirm RUN ",
                 arena_printf(&p->arena, "%s%s", f->id, f->confirm_by != NULL ? f->confirm_by : ""), "</span>");
     (void)buffer_text(p->out, "</td></tr>");

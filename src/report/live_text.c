@@ -5,6 +5,7 @@
 
 #include "attribute/live_verdict.h"
 #include "base/shell.h"
+#include "experiment/confirm.h"
 #include "report/live_report.h"
 #include "report/text.h"
 #include "result/conditions.h"
@@ -220,6 +221,7 @@ static void put_findings(struct page *p) {
   if (live->n_findings == 0)
     put_wrapped(p, "suspected", 0,
                 live->at.n_lanes > 0 ? "no remediable cause: no rule found evidence of one" : "nothing: no thread was seen");
+  bool starts = contract_states(&live->result->contract, "executor.start");
   for (size_t i = 0; i < live->n_findings && i < FINDINGS_SHOWN; i++) {
     const struct finding *f = &live->findings[i];
     put_wrapped(
@@ -233,9 +235,9 @@ static void put_findings(struct page *p) {
     bool more = f->confirm_by != NULL && f->confirm_by[0] != 0;
     const char *command = arena_printf(arena, "lynxbench confirm %s %s%s", shell_word(p->bundle), f->id, more ? f->confirm_by : "");
     put_wrapped(p, "", 2,
-                f->perturber != NULL ? arena_printf(arena, "  to confirm: %s (%s%s)", text_kept(arena, command),
-                                                    more ? "its executor.start starts the server; " : "", f->confirm)
-                                     : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));
+                confirm_is_possible(f, starts) ? arena_printf(arena, "  to confirm: %s (%s%s)", text_kept(arena, command),
+                                                              more ? "its executor.start starts the server; " : "", f->confirm)
+                                               : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));
   }
 }
 

@@ -284,5 +284,36 @@ def test_a_sitecustomize_that_fails_is_not_known(tmp_path):
     assert (r.stdout, r.stderr) == ("False\n", "sitecustomize: ValueError('no')\n"), (r.stdout, r.stderr)
 
 
+TWO_SLEEP = """
+import os, struct, time
+FOLDER = os.environ["PYTHONPATH"].split(":")[0]
+
+
+def idle():
+    time.sleep(0.001)
+
+
+def step():
+    time.sleep(0.001)
+
+
+with open(os.path.join(FOLDER, "amount"), "r+b") as f:
+    f.write(struct.pack("<d", 1.0))
+for k in range(6):
+    step()
+    if k % 3 == 0:
+        idle()
+with open(os.path.join(FOLDER, str(os.getpid())), "rb") as f:
+    print(*struct.unpack("<5q", f.read(40)))
+"""
+
+
+@pytest.mark.parametrize("name, calls", [("time.sleep idle", 2), ("time.sleep step", 6), ("time.sleep", 8)])
+def test_only_what_the_named_function_sleeps_is_lengthened(tmp_path, name, calls):
+    of_it = slowed(tmp_path, TWO_SLEEP, name, place="" if name == "time.sleep" else "program.py").stdout.split()
+    known, found, called, own, added = map(int, of_it)
+    assert (known, found, called) == (1, 1, calls) and own > 0 and added > 0, of_it
+
+
 if __name__ == "__main__":
     l.main(__file__)

@@ -38,6 +38,25 @@ static void check_levels(void) {
   CHECK_NEAR(1 + (2.5 - 1) * plan.stretch, 10, 1e-12);
 }
 
+/* Of a sleep only the named function's; of a setting none where none is named. */
+static void check_named(void) {
+  struct confirm_plan plan;
+  char why[600];
+  struct finding sleeps = finding_of("function", 0.5), setting = finding_of("setting", 0.5);
+  sleeps.slowed = "time.sleep";
+  CHECK(confirm_plan_make(&sleeps, true, NULL, &plan, why, sizeof why));
+  CHECK_TEXT(plan.function, "time.sleep in encode (/srv/app.py:188)");
+  sleeps.named[0] = 0;
+  CHECK(confirm_plan_make(&sleeps, true, NULL, &plan, why, sizeof why));
+  CHECK_TEXT(plan.function, "time.sleep");
+  setting.named[0] = 0;
+  CHECK(!confirm_is_possible(&setting, true));
+  (void)snprintf(setting.named, sizeof setting.named, "OMP_NUM_THREADS=4");
+  CHECK(confirm_is_possible(&setting, true) && !confirm_is_possible(&setting, false));
+  setting.confirm_by = " --contract STARTS-IT.yaml";
+  CHECK(confirm_is_possible(&setting, false));
+}
+
 /* What cannot be asked more of is asked what it always is, and what is no share has its own threshold. */
 static void check_others(void) {
   struct confirm_plan plan;
@@ -199,6 +218,7 @@ int main(void) {
   check_levels();
   check_others();
   check_decisions();
+  check_named();
   check_remedy();
   check_bent();
   check_spinning();
