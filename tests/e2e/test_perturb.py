@@ -525,7 +525,7 @@ def test_confirm_slows_the_sleeps_of_a_server_that_it_starts(sleeper):
     kinds = l.lynx("log", "list", ledger, env=env).stdout
     assert "confirmation" in kinds, kinds
     said = json.loads(r.stdout)
-    assert said["target"].startswith("function: time.sleep in ") and said["threshold"] > 0, said
+    assert said["target"].startswith("function: time.sleep") and said["threshold"] > 0, said
     levels = [x for s in said["sensitivities"] for x in s["levels"]]
     assert all(0.75 * x["asked"] < x["given"] < 1.25 * x["asked"] for x in levels), said
     page = l.lynx("attribute", out, "--ledger", ledger, env=env)  # the ladder: the account, and what was found of it
