@@ -7,9 +7,9 @@ fail() {
   echo "documents: $1"
   exit 1
 }
-"$lynx" --help | sed -n '/^Prepare$/,/^exit codes/p' | sed '$d' | python3 -c "
+"$lynx" help --all | sed -n '/^Prepare$/,/^exit codes/p' | sed '$d' | python3 -c "
 import sys
-sys.exit(0 if sys.stdin.read().strip() in open('README.md').read() else 1)" || fail "README.md: the block of commands is not that of lynxbench --help"
+sys.exit(0 if sys.stdin.read().strip() in open('README.md').read() else 1)" || fail "README.md: the block of commands is not that of lynxbench help --all"
 # The worked examples of how to extend it are C.
 python3 - <<'PY' || fail "CONTRIBUTING.md: an example does not compile"
 import re, subprocess, sys
@@ -27,7 +27,9 @@ PY
 done
 rm -f build-part.md
 for id in $(sed -n 's/.*{"\(lynx\.[a-z_0-9.]*\)".*/\1/p' src/result/formula.c); do grep -q "$id" docs/method.md || fail "docs/method.md does not describe $id"; done
-for name in $("$lynx" help | awk '{print $1}'); do grep -qE "lynxbench $name|\`$name\`" README.md docs/*.md || fail "no document names $name"; done
+"$lynx" help --all | sed -n 's/^  \([a-z][a-z ]*[a-z]\)  .*/\1/p' | while read -r name; do
+  grep -qE "lynxbench $name|\`$name\`" README.md docs/*.md || fail "no document names $name"
+done
 for table in meta input fact session request phase sample accuracy answer event thread activity stack section seal; do grep -q "\`$table\`" docs/bundle.md || fail "docs/bundle.md does not describe the table $table"; done
 for name in $(grep -rhoE --exclude-dir=preload 'getenv\("[A-Z_]+"\)' src | sed 's/.*"\(.*\)".*/\1/' | sort -u); do "$lynx" help --man | grep -q "$name" || fail "src/cli/manual.c: ENVIRONMENT does not name $name"; done
 for code in 0 1 2 3 4 5 70 130; do grep -q "^| $code |" README.md || fail "README.md: exit code $code"; done

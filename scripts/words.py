@@ -41,8 +41,9 @@ def figures(text):
 
 
 def help_text(lynx):
-    names = [line.split()[0] for line in subprocess.run([lynx, "help"], capture_output=True, text=True).stdout.splitlines()]
-    pages = [["--help"]] + [[name, "--help"] for name in names]
+    listed = subprocess.run([lynx, "help", "--all"], capture_output=True, text=True).stdout
+    names = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", listed, flags=re.M)
+    pages = [["--help"], ["help", "--all"]] + [[*name.split(), "--help"] for name in names]
     return {f"lynxbench {' '.join(p)}": subprocess.run([lynx, *p], capture_output=True, text=True).stdout for p in pages}
 
 

@@ -7,4 +7,4 @@ contract=$1
 start=@$(($(date +%s) + 60))
 srun lynxbench run "$contract" --part auto --start "$start" --out "run-$SLURM_JOB_ID.lynx" --quiet
 lynxbench merge "run-$SLURM_JOB_ID".part*.lynx --out "run-$SLURM_JOB_ID.lynx"
-lynxbench claim "run-$SLURM_JOB_ID.lynx"
+lynxbench show "run-$SLURM_JOB_ID.lynx" --claim

@@ -83,7 +83,7 @@ void live_roofline_read(struct live *live, const char *ceilings) {
   double prompts = p->mean_output_tokens > 0 && p->mean_prompt_tokens > 0 ? tokens * p->mean_prompt_tokens / p->mean_output_tokens : 0;
   r->operations_hz = p->has_tokens && tokens > 0 ? 2 * r->parameters * (tokens + prompts) : NAN;
   if (record == NULL)
-    r->why = "this machine's ceilings are not known: `lynxbench envelope` measures them, and every later run carries them";
+    r->why = "this machine's ceilings are not known: `lynxbench calibrate` measures them, and every later run carries them";
   else if (not_applicable(live) != NULL) {
     r->why = not_applicable(live);
     r->bandwidth = r->arithmetic = NAN;

@@ -1,4 +1,4 @@
-/* attribute/live_roofline.h: how near a run came to the ceilings that `lynxbench envelope` measured on its machine.
+/* attribute/live_roofline.h: how near a run came to the ceilings that `lynxbench calibrate` measured on its machine.
  * Units    bytes, operations (a multiplication and an addition are two), seconds
  * Source   MBU: bytes of weights that each step must read / TPOT, by the memory's triad; MFU: 2 operations for each parameter and token, by
  *          the arithmetic of the type in which the run computed (Chowdhery et al., PaLM, appendix B, without attention's own share)

@@ -61,7 +61,7 @@ static const struct known_file {
     {{"lynxbench:", "executor:"}, 4096, "a contract of lynxbench: `lynxbench run` takes it", "run"},
     /* SQLite keeps an application's number in its head. */
     {{"SQLite format 3", "LYNX"}, 72, "a bundle of lynxbench: `lynxbench show` reads it", "show"},
-    {{"SQLite format 3", "LYNL"}, 72, "a ledger of lynxbench: `lynxbench log` and `lynxbench audit` read it", "log"},
+    {{"SQLite format 3", "LYNL"}, 72, "a ledger of lynxbench: `lynxbench ledger list` and `lynxbench audit` read it", "log"},
     {{"SQLite format 3"}, 16, "a database of SQLite; an export of Nsight Systems is a trace: `lynxbench attribute` reads it", "attribute"},
     {{"\"lynx_capture\""}, 0, "a capture of lynxbench: `lynxbench diff` reads it", "diff"},
     {{"\"traceEvents\""}, 0, "a trace: `lynxbench attribute` reads it", "attribute"},

@@ -71,7 +71,7 @@ enum lynx_status signing_key_read(struct bytes pem, const char *passphrase, stru
                      passphrase != NULL ? "the one given does not open it" : "none was given");
   return lynx_fail(
       error, LYNX_INPUT,
-      "not an Ed25519 private key in PEM; `lynxbench key TEAM` makes one, or `openssl genpkey -algorithm ed25519 -out key.pem`");
+      "not an Ed25519 private key in PEM; `lynxbench ledger key TEAM` makes one, or `openssl genpkey -algorithm ed25519 -out key.pem`");
 }
 
 enum lynx_status signing_key_write(const struct signing_key *key, const char *passphrase, struct buffer *ret, struct lynx_error *error) {

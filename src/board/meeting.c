@@ -58,7 +58,7 @@ static const char *hex_of(struct making *m, const struct board_run *run) {
 }
 
 static const char *command_get(struct making *m, const struct board_run *run) {
-  return arena_printf(&m->to->arena, "lynxbench log get %s %s --out %.8s.lynx", shell_word(m->board->address), hex_of(m, run),
+  return arena_printf(&m->to->arena, "lynxbench ledger get %s %s --out %.8s.lynx", shell_word(m->board->address), hex_of(m, run),
                       hex_of(m, run));
 }
 
@@ -255,7 +255,7 @@ static void state_signatures(struct making *m) {
     if (board_signature_of(c, team) != NULL) continue;
     state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether %s agrees to the terms: it has not signed them.", team));
     (void)state_next(m, team, "Sign the terms, or sign them with a reservation that says what is not accepted.",
-                     arena_printf(arena, "lynxbench sign CONTRACT --ledger %s", shell_word(m->board->address)));
+                     arena_printf(arena, "lynxbench ledger sign CONTRACT --ledger %s", shell_word(m->board->address)));
   }
   if (c->text == NULL) state(m, MEETING_UNKNOWN, "The contract's words: they are not in the ledger, only its digest is.");
 }
@@ -470,7 +470,7 @@ static void state_unpublished(struct making *m) {
                      n == 1 ? "it" : "them", last->by, last->host[0] != 0 ? " on " : "", last->host))
       ->entry = last->index;
   (void)state_next(m, last->by, "Record the bundle of the run that was started, whatever it shows.",
-                   arena_printf(&m->to->arena, "lynxbench log put %s BUNDLE", shell_word(m->board->address)));
+                   arena_printf(&m->to->arena, "lynxbench ledger put %s BUNDLE", shell_word(m->board->address)));
 }
 
 void meeting_make(const struct board *board, const struct board_contract *contract, struct meeting *ret) {

@@ -12,17 +12,23 @@
 #include "base/number.h"
 #include "base/program.h"
 #include "cli/bundle_file.h"
+#include "cli/calibrate_machine.h"
 #include "cli/command.h"
 #include "cli/contract_run.h"
+#include "cli/option_value.h"
 #include "stats/quantile.h"
 
-enum { FLAG_OUT, FLAG_REFERENCE, FLAG_QUIET };
+enum { FLAG_ONLY, FLAG_OUT, FLAG_REFERENCE, FLAG_DECLARED, FLAG_QUIET, FLAG_JSON };
 
 static const struct option_spec options[] = {
-    [FLAG_OUT] = OPTION("out", "FILE", "instead of where runs look for it; - for standard output"),
+    [FLAG_ONLY] = OPTION_WITH("only", "WHAT", "instrument or machine (default: both)", VALUE_CHOICE, 0, 0, "instrument, machine"),
+    [FLAG_OUT] = OPTION("out", "FILE", "with --only: instead of where runs look for it; - for standard output"),
     [FLAG_REFERENCE] = OPTION("reference", "PROGRAM",
                               "the lynxbench-ref to measure against (default: beside lynxbench, or in /usr/bin or /usr/local/bin)"),
-    [FLAG_QUIET] = SWITCH_QUIET};
+    [FLAG_DECLARED] = OPTION("declared", "NAME=N,...",
+                             "what the machine's specification says, such as memory.triad=204.8e9: shown beside what was measured"),
+    [FLAG_QUIET] = SWITCH_QUIET,
+    [FLAG_JSON] = SWITCH("json", "of the machine: JSON")};
 
 enum { CLOCK_READS = 200000, SLEEPS = 400, SLEEP_NS = 1000000 };
 
@@ -171,7 +177,7 @@ static void tell(const struct calibration *c) {
            number_grouped(a, sizeof a, c->ceiling_requests_per_s, 0), number_grouped(b, sizeof b, c->ceiling_tokens_per_s, 0));
 }
 
-static int run(const struct arguments *arguments) {
+static int calibrate_instrument(const struct arguments *arguments) {
   struct calibration c = {.read_lag_p99_ns = NAN, .ceiling_requests_per_s = NAN, .ceiling_tokens_per_s = NAN};
   struct calibrating calibrating = {.folder = "/tmp/lynxbench-calibrate-XXXXXX", .result = &c};
   static const struct root root = {""};
@@ -208,16 +214,35 @@ static int run(const struct arguments *arguments) {
   return good ? EXIT_HOLDS : EXIT_CONDITIONS;
 }
 
+static int run(const struct arguments *arguments) {
+  const struct machine_wanted machine = {.declared = arguments->option[FLAG_DECLARED],
+                                         .out = arguments->option[FLAG_OUT],
+                                         .quiet = arguments->option[FLAG_QUIET] != NULL,
+                                         .json = arguments->option[FLAG_JSON] != NULL};
+  enum { INSTRUMENT, MACHINE, BOTH };
+  int only = option_choice(arguments, options, FLAG_ONLY, BOTH);
+  if (only == BOTH && machine.out != NULL) {
+    complain("lynxbench calibrate: --out: found '%s' for two records; accepted: with --only instrument or --only machine\n", machine.out);
+    return EXIT_WRONG_INPUT;
+  }
+  int code = only != MACHINE ? calibrate_instrument(arguments) : EXIT_HOLDS;
+  return only == INSTRUMENT || code != EXIT_HOLDS ? code : calibrate_machine(&machine);
+}
+
 const struct command command_calibrate = {
     .name = "calibrate",
-    .summary = "measure the instrument's own delay and capacity on this machine",
+    .summary = "measure the instrument's own error, and this machine's peaks",
     .usage = "",
     .least = 0,
     .most = 0,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "Takes about half a minute. Reading the clock, waking up, pacing (null driver), and against the metronome of\n"
-               "lynxbench-ref: the receive lag and the greatest rates of requests and tokens. The record is kept for this host; every run\n"
-               "carries it, and a claim that comes nearer than half the ceiling is refused.",
-    .example = "build/lynxbench calibrate --out /tmp/calibration.json --quiet",
+    .details = "The instrument, in half a minute: reading the clock, waking up, pacing (null driver), and against the metronome of\n"
+               "lynxbench-ref the receive lag and the greatest rates of requests and tokens. A claim that comes nearer than half the\n"
+               "ceiling is refused.\n"
+               "The machine, in ten seconds and on all processors: memory bandwidth by STREAM's definition (triad and copy; of each\n"
+               "NUMA node, and of one thread), multiply-adds per second in each number type, and latencies: waking a thread, starting\n"
+               "one, a timer, the loopback. Where the model's size is known, the account of a run says how near it comes (MBU, MFU).\n"
+               "Both records are kept for this host and carried by every run on it.",
+    .example = "build/lynxbench calibrate --only machine --declared memory.triad=204.8e9 --out /tmp/machine.json --quiet",
     .run = run};

@@ -118,6 +118,8 @@ static int run(const struct arguments *arguments) {
   if (bundle_file_open(arguments->positional[0], &sealed)) {
     bool has_with = with_path != NULL && bundle_file_open(with_path, &with);
     if (sealed.result.seal.root[0] == 0) complain("lynxbench contest: the bundle is not sealed: there is nothing to contest\n");
+    else if (has_with && with.result.seal.root[0] == 0)
+      complain("lynxbench contest: --with: %s is not sealed: no entry can name it\n", with_path);
     else if ((with_path == NULL || has_with) && ledger_file_open(address, LEDGER_ADDS, &ledger))
       code = withdraws ? withdraw(arguments, &ledger, &signer) : contest(arguments, &ledger, &signer, &sealed, has_with ? &with : NULL);
     if (has_with) bundle_file_close(&with);
@@ -139,9 +141,10 @@ const struct command command_contest = {
     .details = "An entry in the ledger against the bundle's result. It stays open, and is shown wherever the result is, until a\n"
                "re-measurement that was made for it decides (`lynxbench verify --contest ENTRY`), or its team withdraws it.\n"
                "Exits with 5 where the contest is recorded and the hook could not be told.",
-    .example = "rm -rf /tmp/ct; mkdir -p /tmp/ct; build/lynxbench key ml --out /tmp/ct; build/lynxbench log create /tmp/ct/t.ledger --key "
+    .example = "rm -rf /tmp/ct; mkdir -p /tmp/ct; build/lynxbench ledger key ml --out /tmp/ct; build/lynxbench ledger create "
+               "/tmp/ct/t.ledger --key "
                "/tmp/ct/ml.key; "
-               "build/lynxbench log put /tmp/ct/t.ledger build/demo/demo.lynx --key /tmp/ct/ml.key; "
+               "build/lynxbench ledger put /tmp/ct/t.ledger build/demo/demo.lynx --key /tmp/ct/ml.key; "
                "build/lynxbench contest build/demo/demo.lynx --ground conditions --text 'the machine was shared' --layer system --ledger "
                "/tmp/ct/t.ledger --key /tmp/ct/ml.key",
     .run = run};

@@ -157,7 +157,7 @@ static int run(const struct arguments *arguments) {
   }
   if (code != EXIT_HOLDS) return code;
   code = live_pages_write(out, arguments->option[FLAG_JSON] != NULL, arguments->option[FLAG_HTML]);
-  complain("%s: the bundle; `lynxbench show`, `claim`, `report`, `attribute` and `diff` take it\n", out);
+  complain("%s: the bundle; `lynxbench show`, `attribute` and `diff` take it\n", out);
   return code;
 }
 
@@ -172,7 +172,8 @@ const struct command command_diagnose = {
     .details = "It asks the server for its model, finds the process that listens, writes the contract that it uses beside the bundle,\n"
                "climbs from 1 request in flight to the knee of the throughput, counts there, and looks at the serving process's\n"
                "threads all the while. In two more windows profilers run (native stacks by perf_event_open; Python functions by py-spy,\n"
-               "where it is in PATH); these count into no figure, and what they cost is printed. With a COMMAND it starts the server\n"
+               "beside lynxbench, or as --py-spy names it); these count into no figure, and what they cost is printed. With a COMMAND it "
+               "starts the server\n"
                "itself. Without a URL, --pid N finds where that process listens, and a COMMAND is asked for its --port.\n"
                "It sees most where the server runs, as root or as the server's user.\n"
                "What it prints is suspected: an account says where time went; only an experiment says what would change.",

@@ -107,9 +107,10 @@ const struct command command_evidence = {
                "claim, the report and the audit. `sh evidence/verify.sh` checks it where there is no lynxbench: README.txt inside\n"
                "says what each step means, and what it does not show.",
     .example =
-        "rm -rf /tmp/ev; mkdir -p /tmp/ev; build/lynxbench key ml --out /tmp/ev; build/lynxbench log create /tmp/ev/t.ledger --key "
+        "rm -rf /tmp/ev; mkdir -p /tmp/ev; build/lynxbench ledger key ml --out /tmp/ev; build/lynxbench ledger create /tmp/ev/t.ledger "
+        "--key "
         "/tmp/ev/ml.key; "
-        "build/lynxbench log put /tmp/ev/t.ledger build/demo/demo.lynx --key /tmp/ev/ml.key; "
+        "build/lynxbench ledger put /tmp/ev/t.ledger build/demo/demo.lynx --key /tmp/ev/ml.key; "
         "build/lynxbench evidence build/demo/demo.lynx --ledger /tmp/ev/t.ledger --out /tmp/ev/e.tar; tar xf /tmp/ev/e.tar -C /tmp/ev; "
         "sh /tmp/ev/evidence/verify.sh",
     .run = run};

@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "cli/confine.h"
+#include "cli/history_export.h"
 #include "cli/history_sources.h"
 #include "cli/option_value.h"
 #include "report/history_report.h"
@@ -14,6 +15,9 @@ enum {
   FLAG_FALSE_ALARMS,
   FLAG_INDEPENDENT,
   FLAG_LEAST,
+  FLAG_EXPORT,
+  FLAG_OUT,
+  FLAG_SEND,
   FLAG_HTML,
   FLAG_CSV,
   FLAG_JSON,
@@ -32,6 +36,10 @@ static const struct option_spec options[] = {
     [FLAG_INDEPENDENT] = SWITCH("independent", "take each value for itself: finds more in series that drift, and more that is chance"),
     [FLAG_LEAST] = OPTION_WITH("least", "SHARE", "a change whose whole interval is within this is marked small (default: 0.01)",
                                VALUE_SHARE, 0.001, 1, "a share from 0.001 to 1, such as 0.05"),
+    [FLAG_EXPORT] = OPTION("export", "FORMAT", "in place of changes: the newest figures for prometheus (its text) or otlp (JSON)"),
+    [FLAG_OUT] = OPTION("out", "FILE",
+                        "of --export: instead of standard output; whole or not at all, as the node exporter's textfile collector wants it"),
+    [FLAG_SEND] = OPTION("send", "URL", "of --export: send OTLP to a collector, as in http://127.0.0.1:4318/v1/metrics"),
     [FLAG_HTML] = OPTION("html", "FILE", "write a page with a plot of every series"),
     [FLAG_CSV] = SWITCH("csv", "one row for every value"),
     [FLAG_JSON] = SWITCH_JSON,
@@ -94,6 +102,16 @@ static int run(const struct arguments *arguments) {
              "LYNXBENCH_LEDGER\n");
     return EXIT_WRONG_INPUT;
   }
+  const struct export_wanted wanted = {.format = arguments->option[FLAG_EXPORT] != NULL ? arguments->option[FLAG_EXPORT] : "prometheus",
+                                       .out = arguments->option[FLAG_OUT],
+                                       .send = arguments->option[FLAG_SEND],
+                                       .contract = arguments->option[FLAG_CONTRACT],
+                                       .quiet = sources.quiet};
+  if (arguments->option[FLAG_EXPORT] != NULL || wanted.send != NULL) return history_export(arguments, &wanted);
+  if (wanted.out != NULL) {
+    complain("lynxbench history: --out: found '%s'; accepted: with --export FORMAT\n", wanted.out);
+    return EXIT_WRONG_INPUT;
+  }
   int code = history_sources_read(&sources, arguments, 0);
   if (code == EXIT_HOLDS || sources.n_read > 0) {
     int shown = search_and_show(arguments, &sources, &plan, least);
@@ -111,6 +129,8 @@ static int run(const struct arguments *arguments) {
 static bool confines(const struct arguments *arguments, struct confinement *ret) {
   history_sources_confine(arguments, 0, ret);
   confine_output(ret, arguments->option[FLAG_HTML]);
+  confine_output(ret, arguments->option[FLAG_OUT]);
+  ret->network = ret->network || arguments->option[FLAG_SEND] != NULL;
   return true;
 }
 
@@ -129,7 +149,10 @@ const struct command command_history = {
         "level is shown with its size, its interval, and the place; with bundles, also what of the executor changed there, on which\n"
         "layer and whose it is, or that nothing captured did, or that conditions differed.\n"
         "Runs that support no figure (interrupted, perturbed, limited by the instrument) are left out and listed with the reason.\n"
-        "Exit code: 0 shown, 2 a source could not be read, 3 no series is long enough (8 values).",
+        "With --export the newest figures go to Prometheus or OpenTelemetry; of a ledger alone also what became of findings,\n"
+        "verifications and contests. `lynxbench serve` has the same at /metrics; integrations/grafana has a dashboard.\n"
+        "Exit code: 0 shown, 2 a source could not be read, 3 no series is long enough (8 values), or nothing is there to export: then\n"
+        "nothing is written; 4 the file cannot be written, 5 the collector did not take it.",
     .example = "build/lynxbench history tests/recorded/history/steps.csv",
     .confines = confines,
     .run = run};

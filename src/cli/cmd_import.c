@@ -164,7 +164,7 @@ const struct command command_import = {
     .n_options = LYNX_COUNT(options),
     .details = "FILEs are of one run: MLPerf LoadGen's logs, AIPerf, GuideLLM, vllm bench serve, inference-perf, llama-bench.\n"
                "Every figure keeps the id of its tool's own formula and is recomputed where the file holds requests. What the files\n"
-               "say against each other or themselves is named; then the exit code is 1. The bundle works with show, report, compare,\n"
+               "say against each other or themselves is named; then the exit code is 1. The bundle works with show, compare,\n"
                "export and diff, and supports no claim: what it lacks is told.",
     .example = "rm -f /tmp/im.lynx; build/lynxbench import tests/recorded/imports/mlperf/mlperf_log_detail.txt "
                "tests/recorded/imports/mlperf/mlperf_log_summary.txt --out /tmp/im.lynx",

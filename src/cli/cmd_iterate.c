@@ -387,8 +387,8 @@ const struct command command_iterate = {
                "runs of a contract is one; found again, it is open again.\n"
                "`measure` exits with 0 where it improved, 1 where it did not, 3 where that cannot be decided, 5 where the hook was not\n"
                "told.",
-    .example = "rm -rf /tmp/it; mkdir -p /tmp/it; build/lynxbench key ml --out /tmp/it; export LYNXBENCH_KEY=/tmp/it/ml.key "
-               "LYNXBENCH_LEDGER=/tmp/it/t.ledger; build/lynxbench log create /tmp/it/t.ledger; build/lynxbench iterate open "
+    .example = "rm -rf /tmp/it; mkdir -p /tmp/it; build/lynxbench ledger key ml --out /tmp/it; export LYNXBENCH_KEY=/tmp/it/ml.key "
+               "LYNXBENCH_LEDGER=/tmp/it/t.ledger; build/lynxbench ledger create /tmp/it/t.ledger; build/lynxbench iterate open "
                "build/demo/demo.lynx --layer serving --title 'batches are too small'; build/lynxbench iterate start 3 --change 'batch of "
                "16' --commit 1a2b3c4; build/lynxbench iterate",
     .run = run};

@@ -19,7 +19,7 @@ static bool read_passphrase(const struct arguments *arguments, char ret[PASSPHRA
   if (!team_key_passphrase(ret)) return false;
   if (arguments->option[FLAG_PASSPHRASE] == NULL || ret[0] != 0) return true;
   if (team_key_ask("A passphrase for the new key: ", true, ret)) return true;
-  complain("lynxbench key: --passphrase: none was given twice alike on a terminal; LYNXBENCH_PASSPHRASE may hold it\n");
+  complain("lynxbench ledger key: --passphrase: none was given twice alike on a terminal; LYNXBENCH_PASSPHRASE may hold it\n");
   return false;
 }
 
@@ -33,13 +33,14 @@ static int run(const struct arguments *arguments) {
   char head[NOTE_NAME_MAX + 16], line[NOTE_KEY_TEXT_MAX + 1];
   bool exists;
   if (!note_name_valid(team)) {
-    complain("lynxbench key: found '%s', accepted: a name of letters, digits and . _ - /, of at most %d bytes\n", team, NOTE_NAME_MAX - 1);
+    complain("lynxbench ledger key: found '%s', accepted: a name of letters, digits and . _ - /, of at most %d bytes\n", team,
+             NOTE_NAME_MAX - 1);
     return EXIT_WRONG_INPUT;
   }
   const char *agent = arguments->option[FLAG_AGENT], *token = arguments->option[FLAG_TOKEN];
   bool elsewhere = agent != NULL || token != NULL;
   if ((agent != NULL && token != NULL) || (elsewhere && arguments->option[FLAG_PASSPHRASE] != NULL)) {
-    complain("lynxbench key: one of --agent, --pkcs11 and --passphrase: a key is in one place\n");
+    complain("lynxbench ledger key: one of --agent, --pkcs11 and --passphrase: a key is in one place\n");
     return EXIT_WRONG_INPUT;
   }
   passphrase[0] = 0;
@@ -61,7 +62,7 @@ static int run(const struct arguments *arguments) {
     if (!write_output(public_path, line, strlen(line))) code = EXIT_CONDITIONS;
   }
   if (code == EXIT_HOLDS)
-    say("%s: %s\n%s: public, for everybody: %s\nnext: lynxbench sign CONTRACT.yaml --key %s\n", private_path,
+    say("%s: %s\n%s: public, for everybody: %s\nnext: lynxbench ledger sign CONTRACT.yaml --key %s\n", private_path,
         agent != NULL      ? "says which key of ssh-agent's it is"
         : token != NULL    ? "says which key of the token's it is"
         : under_passphrase ? "private, under the passphrase: give it to nobody"
@@ -72,7 +73,7 @@ static int run(const struct arguments *arguments) {
 }
 
 const struct command command_key = {
-    .name = "key",
+    .name = "ledger key",
     .summary = "make a team's signing key",
     .usage = "TEAM",
     .least = 1,
@@ -84,5 +85,5 @@ const struct command command_key = {
         "Where LYNXBENCH_PASSPHRASE is set, or LYNXBENCH_PASSPHRASE_FILE names a file, the private key lies under that\n"
         "passphrase, and whatever signs needs it too, or asks for it on the terminal. With --agent or --pkcs11 the private key stays\n"
         "where it is, and TEAM.key says where that is. Name the team as the contract's owners and signatories do.",
-    .example = "rm -rf /tmp/keys; mkdir -p /tmp/keys; build/lynxbench key ml --out /tmp/keys",
+    .example = "rm -rf /tmp/keys; mkdir -p /tmp/keys; build/lynxbench ledger key ml --out /tmp/keys",
     .run = run};

@@ -110,20 +110,22 @@ static bool confines(const struct arguments *arguments, struct confinement *ret)
 }
 
 const struct command command_pull = {
-    .name = "pull",
+    .name = "ledger pull",
     .summary = "copy a ledger from static files; keep the copy up to date",
     .usage = "FROM LEDGER",
     .least = 2,
     .most = 2,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "FROM is a URL or a folder as `lynxbench log export` writes (the layout of C2SP's tlog-tiles, with blob/DIGEST beside it).\n"
-               "LEDGER is begun, or continued: every entry's signature and admission is checked, the tree's root, and the log's\n"
-               "signature. A log that went back, or does not continue the copy, is refused (exit code 1), and the copy stays as it was.\n"
-               "A bundle that an entry names and that is not served is named (exit code 3) and asked for again by the next pull.\n"
-               "The copy serves show, claim, verify, audit and evidence; it cannot be added to, since the log's key stays at home.",
-    .example = "rm -rf /tmp/p; mkdir -p /tmp/p; build/lynxbench key ml --out /tmp/p; build/lynxbench log create /tmp/p/a.ledger --key "
-               "/tmp/p/ml.key; "
-               "build/lynxbench log export /tmp/p/a.ledger /tmp/p/www; build/lynxbench pull /tmp/p/www /tmp/p/copy.ledger",
+    .details =
+        "FROM is a URL or a folder as `lynxbench ledger export` writes (the layout of C2SP's tlog-tiles, with blob/DIGEST beside it).\n"
+        "LEDGER is begun, or continued: every entry's signature and admission is checked, the tree's root, and the log's\n"
+        "signature. A log that went back, or does not continue the copy, is refused (exit code 1), and the copy stays as it was.\n"
+        "A bundle that an entry names and that is not served is named (exit code 3) and asked for again by the next pull.\n"
+        "The copy serves show, verify, audit and evidence; it cannot be added to, since the log's key stays at home.",
+    .example =
+        "rm -rf /tmp/p; mkdir -p /tmp/p; build/lynxbench ledger key ml --out /tmp/p; build/lynxbench ledger create /tmp/p/a.ledger --key "
+        "/tmp/p/ml.key; "
+        "build/lynxbench ledger export /tmp/p/a.ledger /tmp/p/www; build/lynxbench ledger pull /tmp/p/www /tmp/p/copy.ledger",
     .run = run,
     .confines = confines};

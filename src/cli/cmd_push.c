@@ -86,7 +86,7 @@ static int run(const struct arguments *arguments) {
   struct pushing p = {.good = true};
   struct lynx_error error = {0};
   if (!ledger_is_url(arguments->positional[1])) {
-    complain("lynxbench push: found '%s', accepted: the URL of a ledger that `lynxbench serve` serves\n", arguments->positional[1]);
+    complain("lynxbench ledger push: found '%s', accepted: the URL of a ledger that `lynxbench serve` serves\n", arguments->positional[1]);
     return EXIT_WRONG_INPUT;
   }
   if (!ledger_file_open(arguments->positional[0], LEDGER_READS, &p.from)) return ledger_file_code(&p.from);
@@ -106,7 +106,7 @@ static int run(const struct arguments *arguments) {
 }
 
 const struct command command_push = {
-    .name = "push",
+    .name = "ledger push",
     .summary = "send a ledger's entries and bundles to a served ledger",
     .usage = "LEDGER URL",
     .least = 2,
@@ -115,9 +115,11 @@ const struct command command_push = {
         "Each entry goes as it was signed, in order; what is there already stays one entry. An entry is taken where it was signed\n"
         "for: create a ledger of one's own with --origin NAME, the origin of the one it is for. The other ledger's policy says which\n"
         "are admitted (exit code 1 where some were not); policies themselves are not sent. Interrupted, it goes on where it was.",
-    .example = "rm -rf /tmp/pu; mkdir -p /tmp/pu; build/lynxbench key ml --out /tmp/pu; build/lynxbench log create /tmp/pu/a.ledger --key "
-               "/tmp/pu/ml.key --origin b.ledger; "
-               "build/lynxbench log create /tmp/pu/b.ledger --key /tmp/pu/ml.key; (timeout -s INT 3 build/lynxbench serve /tmp/pu/b.ledger "
-               "--port 8397 & sleep 1; "
-               "XDG_STATE_HOME=/tmp/pu build/lynxbench push /tmp/pu/a.ledger http://127.0.0.1:8397/)",
+    .example =
+        "rm -rf /tmp/pu; mkdir -p /tmp/pu; build/lynxbench ledger key ml --out /tmp/pu; build/lynxbench ledger create /tmp/pu/a.ledger "
+        "--key "
+        "/tmp/pu/ml.key --origin b.ledger; "
+        "build/lynxbench ledger create /tmp/pu/b.ledger --key /tmp/pu/ml.key; (timeout -s INT 3 build/lynxbench serve /tmp/pu/b.ledger "
+        "--port 8397 & sleep 1; "
+        "XDG_STATE_HOME=/tmp/pu build/lynxbench ledger push /tmp/pu/a.ledger http://127.0.0.1:8397/)",
     .run = run};

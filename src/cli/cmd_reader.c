@@ -71,7 +71,8 @@ static int withdraw(const char *path, const char *name, bool json) {
   struct lynx_error error = {0};
   size_t n = 0;
   if (reader_file_change(path, NULL, name, &n, &error) != LYNX_OK) return report_error(&error);
-  if (n == 0) complain("lynxbench reader: found '%s'; accepted: a name that is in %s (lynxbench reader --readers FILE)\n", name, path);
+  if (n == 0)
+    complain("lynxbench ledger reader: found '%s'; accepted: a name that is in %s (lynxbench ledger reader --readers FILE)\n", name, path);
   else if (json) say("{\"name\": \"%s\", \"withdrawn\": %zu}\n", name, n);
   else say("%s: %zu token%s withdrawn\n", name, n, LYNX_S(n));
   return n > 0 ? EXIT_HOLDS : EXIT_WRONG_INPUT;
@@ -84,7 +85,7 @@ static int add(const char *path, const char *name, int64_t days, const struct re
   size_t n = 0;
   char token[READER_TOKEN_MAX], until[32];
   if (!reader_make(name, now_s() + days * DAY_S, &reader, token)) {
-    complain("lynxbench reader: the system has no random numbers to give\n");
+    complain("lynxbench ledger reader: the system has no random numbers to give\n");
     return EXIT_CONDITIONS;
   }
   memcpy(reader.root, link->root, sizeof reader.root);
@@ -96,7 +97,7 @@ static int add(const char *path, const char *name, int64_t days, const struct re
         link->root, link->level, until);
   else if (link->root[0] != 0)
     say("the server's address, then /shared/%s.html\nshows result %.16s at the level %s until %s, to whoever has the link. It is "
-        "shown this once.\nto withdraw it: lynxbench reader %s --withdraw --readers %s\n",
+        "shown this once.\nto withdraw it: lynxbench ledger reader %s --withdraw --readers %s\n",
         token, link->root, link->level, until, shell_word(name), shell_word(path));
   else if (json) say("{\"name\": \"%s\", \"token\": \"%s\", \"until\": \"%s\"}\n", name, token, until); /* none of it needs escaping */
   else
@@ -105,8 +106,8 @@ static int add(const char *path, const char *name, int64_t days, const struct re
         token, name, until, token, token);
   explicit_bzero(token, sizeof token);
   if (fflush(stdout) == 0 && !ferror(stdout)) return EXIT_HOLDS;
-  complain("lynxbench reader: the token could not be written out, and is shown once only\n"
-           "next: lynxbench reader %s --withdraw --readers %s\n",
+  complain("lynxbench ledger reader: the token could not be written out, and is shown once only\n"
+           "next: lynxbench ledger reader %s --withdraw --readers %s\n",
            shell_word(name), shell_word(path));
   return EXIT_CONDITIONS;
 }
@@ -117,12 +118,12 @@ static bool read_link(const struct arguments *arguments, struct reader *ret) {
   enum disclosure parsed = DISCLOSE_PUBLIC;
   if (root == NULL && level == NULL) return true;
   if (root == NULL || !hex_decode(root, digest, DIGEST_BYTES)) {
-    complain("lynxbench reader: --result: %s%s; accepted: the root of a bundle, 64 digits (lynxbench show BUNDLE)\n",
+    complain("lynxbench ledger reader: --result: %s%s; accepted: the root of a bundle, 64 digits (lynxbench show BUNDLE)\n",
              root != NULL ? "found " : "missing", root != NULL ? root : "");
     return false;
   }
   if (level != NULL && !disclosure_parse(level, &parsed)) {
-    complain("lynxbench reader: --level: found '%s'; accepted: public, shared, full\n", level);
+    complain("lynxbench ledger reader: --level: found '%s'; accepted: public, shared, full\n", level);
     return false;
   }
   (void)digest_hex(digest, ret->root);
@@ -136,18 +137,18 @@ static int run(const struct arguments *arguments) {
   bool json = arguments->option[FLAG_JSON] != NULL;
   int64_t days = option_count(arguments, FLAG_DAYS, DAYS_USUAL);
   if (path == NULL || path[0] == 0) {
-    complain("lynxbench reader: --readers: missing; required: the file that `lynxbench serve --readers` reads\n");
+    complain("lynxbench ledger reader: --readers: missing; required: the file that `lynxbench serve --readers` reads\n");
     return EXIT_WRONG_INPUT;
   }
   struct reader link = {.until_s = 0};
   if (!read_link(arguments, &link)) return EXIT_WRONG_INPUT;
   if (days_text != NULL && (name == NULL || arguments->option[FLAG_WITHDRAW] != NULL)) {
-    complain("lynxbench reader: --days goes with the NAME that a token is made for\n");
+    complain("lynxbench ledger reader: --days goes with the NAME that a token is made for\n");
     return EXIT_WRONG_INPUT;
   }
   if (name == NULL && arguments->option[FLAG_WITHDRAW] == NULL) return list_readers(path, json);
   if (name == NULL || !reader_name_is_good(name)) {
-    complain("lynxbench reader: found '%s'; accepted: a name of letters, digits and . _ - @, of at most %d bytes\n",
+    complain("lynxbench ledger reader: found '%s'; accepted: a name of letters, digits and . _ - @, of at most %d bytes\n",
              name != NULL ? name : "nothing", READER_NAME_MAX - 1);
     return EXIT_WRONG_INPUT;
   }
@@ -155,7 +156,7 @@ static int run(const struct arguments *arguments) {
 }
 
 const struct command command_reader = {
-    .name = "reader",
+    .name = "ledger reader",
     .summary = "give a token for reading what `serve` serves, or withdraw it",
     .usage = "[NAME]",
     .least = 0,
@@ -166,5 +167,5 @@ const struct command command_reader = {
         "Adds a token for NAME to the file of readers and shows it once; the file keeps its digest alone. Without NAME it lists who may\n"
         "read, and until when. With --result it is a link to one result, which can be given to anybody and withdrawn. `lynxbench serve "
         "--readers FILE` reads the file again when it changes.",
-    .example = "rm -f /tmp/readers; build/lynxbench reader finance --days 30 --readers /tmp/readers",
+    .example = "rm -f /tmp/readers; build/lynxbench ledger reader finance --days 30 --readers /tmp/readers",
     .run = run};

@@ -69,7 +69,7 @@ static int judge(const char *path) {
   if (invalid)
     complain(
         "the instrument's own lateness can have changed what would be claimed (method.instrument_error_at_most): no claim can be made; "
-        "`lynxbench claim %s` says more\n",
+        "`lynxbench show %s --claim` says more\n",
         shell_word(path));
   invalid = invalid || file.result.n_conditions > 0;
   bundle_file_close(&file);
@@ -116,7 +116,7 @@ static bool prepare(const struct arguments *arguments, const char *contract_path
              contract_path);
   bool good = file->problems.n_errors == 0 && run_part_read(arguments->option[FLAG_PART], arguments->option[FLAG_START], part);
   if (good && part->count > 0 && ledger_file_address(arguments->option[FLAG_LEDGER]) != NULL) {
-    complain("lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench log put`\n");
+    complain("lynxbench run: --part with a ledger: a part is no run; merge the parts, then `lynxbench ledger put`\n");
     good = false;
   }
   if (good && part->count == 0 && given_out != NULL) good = output_is_free("run", given_out);
@@ -155,7 +155,9 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
     if (server_is_url(arguments->positional[0])) print_result(out);
     if (r.request.observe) say("next: lynxbench profile %s\n", shell_word(out));
     else if (part.count > 0) say("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
-    else say("next: lynxbench show %s; lynxbench claim %s; lynxbench report %s\n", shell_word(out), shell_word(out), shell_word(out));
+    else
+      say("next: lynxbench show %s; lynxbench show %s --claim; lynxbench show %s --html PAGE.html\n", shell_word(out), shell_word(out),
+          shell_word(out));
   }
   contract_file_release(&file);
   return code;

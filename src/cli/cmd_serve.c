@@ -36,11 +36,11 @@ static const struct option_spec options[] = {
     [FLAG_CERTIFICATE] = OPTION("certificate", "FILE", "serve HTTPS with this certificate (PEM, with its chain)"),
     [FLAG_CERTIFICATE_KEY] = OPTION("certificate-key", "FILE", "its private key (PEM)"),
     [FLAG_READERS] = OPTION("readers", "FILE",
-                            "read with a token only, of those in this file (lynxbench reader; default: LYNXBENCH_READERS)"),
+                            "read with a token only, of those in this file (lynxbench ledger reader; default: LYNXBENCH_READERS)"),
     [FLAG_PROXY] = OPTION("trusted-proxy", "IP", "of --readers: whom the reverse proxy at this address names may read, too"),
     [FLAG_IDENTITY] = OPTION("identity-header", "NAME", "the header in which it names them (default: X-Forwarded-User)"),
     [FLAG_SCHEDULES] = OPTION("schedules", "DIR", "show what became of the schedules whose runs go there (schedule add --folder)"),
-    [FLAG_READ_ONLY] = SWITCH("read-only", "take no entries: a copy that `lynxbench pull` made can be shown, too")};
+    [FLAG_READ_ONLY] = SWITCH("read-only", "take no entries: a copy that `lynxbench ledger pull` made can be shown, too")};
 
 /* What a server is made of. */
 struct serving {
@@ -110,13 +110,13 @@ static bool read_readers(const struct arguments *arguments, struct serving *s) {
     return false;
   }
   if (path != NULL && path[0] == 0) {
-    complain("lynxbench serve: --readers: found nothing; accepted: a file that `lynxbench reader` made\n");
+    complain("lynxbench serve: --readers: found nothing; accepted: a file that `lynxbench ledger reader` made\n");
     return false;
   }
   enum lynx_status status = path != NULL ? readers_open(path, tell_of_readers, &s->readers, &error) : LYNX_OK;
   if (status != LYNX_OK) {
     (void)report_error(&error);
-    if (status == LYNX_NOT_FOUND) complain("next: lynxbench reader NAME --readers %s\n", path);
+    if (status == LYNX_NOT_FOUND) complain("next: lynxbench ledger reader NAME --readers %s\n", path);
     return false;
   }
   s->readers_path = path;
@@ -235,7 +235,8 @@ const struct command command_serve = {
         "--address says otherwise;\n"
         "plain HTTP unless --certificate is given: everything that is served checks itself, but who reads it shows. A client has\n"
         "10 s for the head of a request, and 30 s and a second for each 64 KiB for what it sends or is sent.",
-    .example = "rm -rf /tmp/sv; mkdir -p /tmp/sv; build/lynxbench key ml --out /tmp/sv; build/lynxbench log create /tmp/sv/t.ledger --key "
+    .example = "rm -rf /tmp/sv; mkdir -p /tmp/sv; build/lynxbench ledger key ml --out /tmp/sv; build/lynxbench ledger create "
+               "/tmp/sv/t.ledger --key "
                "/tmp/sv/ml.key; "
                "timeout --preserve-status -s INT 1 build/lynxbench serve /tmp/sv/t.ledger --port 0",
     .run = run};

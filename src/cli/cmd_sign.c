@@ -108,7 +108,7 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
   struct lynx_error error = {0};
   struct ledger_file ledger;
   if (origin != NULL && (!note_name_valid(origin) || address != NULL)) {
-    complain("lynxbench sign: --for: found '%.80s'%s; accepted: the origin of a ledger, a name, where no ledger is given\n", origin,
+    complain("lynxbench ledger sign: --for: found '%.80s'%s; accepted: the origin of a ledger, a name, where no ledger is given\n", origin,
              address != NULL ? " beside a ledger" : "");
     return EXIT_WRONG_INPUT;
   }
@@ -127,7 +127,7 @@ static int sign_file(const struct arguments *arguments, const struct signed_file
         reservation != NULL ? ", with the reservation: " : "", reservation != NULL ? reservation : "");
   if (code == EXIT_HOLDS && address != NULL && !add_signature(&ledger, file, name, signer, &envelope)) code = EXIT_WRONG_INPUT;
   if (code == EXIT_HOLDS && address == NULL && strcmp(to, "-") != 0 && origin != NULL)
-    say("next: hand it out with %s, or add it to the ledger of origin %s: lynxbench log add LEDGER %s\n", name, origin, to);
+    say("next: hand it out with %s, or add it to the ledger of origin %s: lynxbench ledger add LEDGER %s\n", name, origin, to);
   if (code == EXIT_HOLDS && address == NULL && strcmp(to, "-") != 0 && origin == NULL)
     say("next: hand it out with %s. It can be added to no ledger: for that, sign with --ledger LEDGER or --for ORIGIN\n", name);
   if (address != NULL) ledger_file_close(&ledger);
@@ -196,7 +196,7 @@ static int run(const struct arguments *arguments) {
 }
 
 const struct command command_sign = {
-    .name = "sign",
+    .name = "ledger sign",
     .summary = "sign a contract, a bundle or a profile",
     .usage = "FILE",
     .least = 1,
@@ -207,6 +207,7 @@ const struct command command_sign = {
                "canonical form, a bundle's its root). A contract is agreed when every team in its signatories signed before the run\n"
                "began, which a ledger shows. --check says whether a signature holds, and exits with 1 where it does not.",
     .example =
-        "rm -rf /tmp/keys /tmp/s.yaml*; mkdir -p /tmp/keys; cp examples/null.yaml /tmp/s.yaml; build/lynxbench key ml --out /tmp/keys; "
-        "build/lynxbench sign /tmp/s.yaml --key /tmp/keys/ml.key; build/lynxbench sign /tmp/s.yaml --check /tmp/keys/ml.pub",
+        "rm -rf /tmp/keys /tmp/s.yaml*; mkdir -p /tmp/keys; cp examples/null.yaml /tmp/s.yaml; build/lynxbench ledger key ml --out "
+        "/tmp/keys; "
+        "build/lynxbench ledger sign /tmp/s.yaml --key /tmp/keys/ml.key; build/lynxbench ledger sign /tmp/s.yaml --check /tmp/keys/ml.pub",
     .run = run};

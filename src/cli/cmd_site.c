@@ -80,9 +80,11 @@ const struct command command_site = {
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details =
-        "The pages that `lynxbench serve` answers with, and beside them the log's own files (`log export`), so that whoever reads a\n"
-        "page can also `lynxbench pull` the ledger and check every entry. Bundles are part of it, with what they hold: prompts that a\n"
+        "The pages that `lynxbench serve` answers with, and beside them the log's own files (`ledger export`), so that whoever reads a\n"
+        "page can also `lynxbench ledger pull` the ledger and check every entry. Bundles are part of it, with what they hold: prompts that "
+        "a\n"
         "contract does not withhold, names of hosts and files. What is in the folder already is written again, and nothing is removed.",
-    .example = "rm -rf /tmp/st; mkdir -p /tmp/st; build/lynxbench key ml --out /tmp/st; build/lynxbench log create /tmp/st/t.ledger --key "
+    .example = "rm -rf /tmp/st; mkdir -p /tmp/st; build/lynxbench ledger key ml --out /tmp/st; build/lynxbench ledger create "
+               "/tmp/st/t.ledger --key "
                "/tmp/st/ml.key; build/lynxbench site /tmp/st/t.ledger /tmp/st/site",
     .run = run};

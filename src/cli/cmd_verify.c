@@ -99,7 +99,7 @@ static void warn_of_sealed(const struct result *r) {
   for (size_t i = 0; i < r->n_precisions; i++) limited = limited || r->precisions[i].instrument_limited;
   if (r->part[0] != 0 || r->n_conditions + r->n_changed + r->n_departures > 0 || limited)
     complain("note: the sealed result itself is under a condition, changed, out of contract or instrument-limited; `lynxbench "
-             "claim` says why\n");
+             "show --claim` says why\n");
 }
 
 /* --- the entry --- */

@@ -29,7 +29,7 @@ static int cosign(struct ledger_file *file, const struct signer *signer) {
   if (status == LYNX_OK) status = checkpoint_parse(parsed.text, &checkpoint, &error);
   if (status == LYNX_OK && (team == NULL || !team->witness))
     status = lynx_fail(&error, LYNX_INPUT,
-                       "%s is no witness of this ledger; an admin makes it one: lynxbench log policy LEDGER --team %s.pub --witness",
+                       "%s is no witness of this ledger; an admin makes it one: lynxbench ledger policy LEDGER --team %s.pub --witness",
                        signer->name, signer->name);
   if (status == LYNX_OK)
     status = note_cosign(&note, signer->name, signer->key, (uint64_t)(clock_system.realtime_ns(clock_system.context) / 1000000000), &error);
@@ -53,7 +53,7 @@ static int cosign(struct ledger_file *file, const struct signer *signer) {
     say("a quorum of %" PRId64 " vouches for the first %" PRIu64 " entries\n", ledger_policy(file->ledger)->quorum, vouched.size);
   else
     say("%s\n", ledger_policy(file->ledger)->quorum > 0 ? "its quorum is not reached yet: other witnesses' cosignatures are missing"
-                                                        : "its policy asks for no quorum: lynxbench log policy LEDGER --quorum N");
+                                                        : "its policy asks for no quorum: lynxbench ledger policy LEDGER --quorum N");
   buffer_release(&note);
   return EXIT_HOLDS;
 }
@@ -77,7 +77,7 @@ static int run(const struct arguments *arguments) {
 }
 
 const struct command command_witness = {
-    .name = "witness",
+    .name = "ledger witness",
     .summary = "cosign a ledger's checkpoint, if it continues the last one seen",
     .usage = "LEDGER",
     .least = 1,
@@ -88,9 +88,10 @@ const struct command command_witness = {
         "A witness remembers the last checkpoint that it saw, and signs a newer one only where that one follows from it: so whoever\n"
         "keeps the ledger cannot rewrite it, or show two histories, without a witness noticing (exit code 1). With the policy's\n"
         "quorum of witnesses a contract's signatures are shown to precede a run at a time that does not rest on the keeper's word.",
-    .example = "rm -rf /tmp/w; mkdir -p /tmp/w; build/lynxbench key ml --out /tmp/w; build/lynxbench log create /tmp/w/t.ledger --key "
-               "/tmp/w/ml.key; "
-               "build/lynxbench log policy /tmp/w/t.ledger --key /tmp/w/ml.key --team /tmp/w/ml.pub --admin --witness --quorum 1; "
-               "build/lynxbench witness "
-               "/tmp/w/t.ledger --key /tmp/w/ml.key",
+    .example =
+        "rm -rf /tmp/w; mkdir -p /tmp/w; build/lynxbench ledger key ml --out /tmp/w; build/lynxbench ledger create /tmp/w/t.ledger --key "
+        "/tmp/w/ml.key; "
+        "build/lynxbench ledger policy /tmp/w/t.ledger --key /tmp/w/ml.key --team /tmp/w/ml.pub --admin --witness --quorum 1; "
+        "build/lynxbench ledger witness "
+        "/tmp/w/t.ledger --key /tmp/w/ml.key",
     .run = run};

@@ -1,5 +1,49 @@
 #include "cli/command_help.h"
 
+#include <string.h>
+
+enum { COLUMNS = 80, TITLE = 9 };
+
+static int say_title(const char *title, FILE *to) {
+  say_to(to, "%-*s", TITLE, title);
+  return TITLE;
+}
+
+/* Behind a group's title, in lines of 80; verbs of one word in brackets behind it. */
+static void print_names(const struct command_list *list, const struct command_group *group, FILE *to) {
+  int column = say_title(group->title, to);
+  bool within = false;
+  for (size_t i = 0; list->items[i] != NULL; i++) {
+    if (list->items[i] == group->first) within = true;
+    else if (within && list->items[i] == group[1].first) break;
+    if (!within) continue;
+    const char *space = strchr(list->items[i]->name, ' '), *name = space != NULL ? space + 1 : list->items[i]->name;
+    const struct command *next = list->items[i + 1];
+    bool verb_next = next != NULL && next != group[1].first && strchr(next->name, ' ') != NULL;
+    const char *after = space != NULL && !verb_next ? ")" : space == NULL && verb_next ? " (" : "";
+    if (column + 1 + (int)strlen(name) + (int)strlen(after) > COLUMNS) {
+      say_to(to, "\n%*s", TITLE, "");
+      column = TITLE;
+    }
+    bool first_verb = space != NULL && i > 0 && strchr(list->items[i - 1]->name, ' ') == NULL;
+    say_to(to, "%s%s%s", first_verb || column == TITLE ? "" : " ", name, after);
+    column += (first_verb || column == TITLE ? 0 : 1) + (int)strlen(name) + (int)strlen(after);
+  }
+  say_to(to, "\n");
+}
+
+void print_help(const struct command_list *list, FILE *to) {
+  say_to(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method\n"
+             "agreed in advance, and keeps a record that anybody can check.\n\n"
+             "  lynxbench diagnose http://127.0.0.1:8000        why is it slow? (2 minutes)\n"
+             "  lynxbench attribute trace.json                  where did the time go?\n"
+             "  lynxbench run http://127.0.0.1:8000 --for 1min  how fast is it?\n\n"
+             "usage: lynxbench COMMAND [options]\n\n");
+  for (const struct command_group *g = list->groups; g->title != NULL; g++) print_names(list, g, to);
+  say_to(to, "\nOne command, with an example: lynxbench COMMAND --help. All of them, and the\n"
+             "exit codes: lynxbench help --all. Which one this is: lynxbench --version.\n");
+}
+
 void print_commands(const struct command_list *list, FILE *to) {
   const struct command_group *next = list->groups;
   for (size_t i = 0; list->items[i] != NULL; i++) {
@@ -7,7 +51,7 @@ void print_commands(const struct command_list *list, FILE *to) {
       if (i > 0) say_to(to, "\n");
       say_to(to, "%s\n", next++->title);
     }
-    say_to(to, "  %-10s %s\n", list->items[i]->name, list->items[i]->summary);
+    say_to(to, "  %-14s %s\n", list->items[i]->name, list->items[i]->summary);
   }
 }
 

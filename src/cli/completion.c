@@ -1,17 +1,32 @@
 #include "cli/completion.h"
 
+#include <string.h>
+
+/* Each first word once. */
+static bool is_again(const struct command *const *commands, int i) {
+  size_t first = strcspn(commands[i]->name, " ");
+  return i > 0 && strcspn(commands[i - 1]->name, " ") == first && strncmp(commands[i - 1]->name, commands[i]->name, first) == 0;
+}
+
 void print_bash_completion(const struct command *const *commands) {
-  (void)printf("_lynxbench() {\n  local word=${COMP_WORDS[COMP_CWORD]} list\n  case ${COMP_WORDS[1]} in\n");
-  for (int i = 0; commands[i] != NULL; i++) {
-    (void)printf("    %s) list='--help", commands[i]->name);
-    for (size_t k = 0; k < commands[i]->n_options; k++) (void)printf(" --%s", commands[i]->options[k].name);
-    (void)printf("' ;;\n");
-  }
+  (void)printf("_lynxbench() {\n  local word=${COMP_WORDS[COMP_CWORD]} list\n  case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
+  for (int two = 1; two >= 0; two--) /* those of two words first */
+    for (int i = 0; commands[i] != NULL; i++) {
+      if ((strchr(commands[i]->name, ' ') != NULL) != two) continue;
+      (void)printf("    '%s'%s) list='--help", commands[i]->name, two ? "" : "\\ *");
+      for (size_t k = 0; k < commands[i]->n_options; k++) (void)printf(" --%s", commands[i]->options[k].name);
+      (void)printf("' ;;\n");
+    }
   (void)printf("  esac\n  if [ \"$COMP_CWORD\" = 1 ]; then list='");
-  for (int i = 0; commands[i] != NULL; i++) (void)printf("%s%s", i > 0 ? " " : "", commands[i]->name);
-  (void)printf("'; fi\n  case $word in\n    -*) COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ;;\n    *) COMPREPLY=($(compgen -f -- "
-               "\"$word\")); if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\")); fi ;;\n  esac\n}\ncomplete "
-               "-o filenames -F _lynxbench lynxbench\n");
+  for (int i = 0; commands[i] != NULL; i++)
+    if (!is_again(commands, i)) (void)printf("%s%.*s", i > 0 ? " " : "", (int)strcspn(commands[i]->name, " "), commands[i]->name);
+  (void)printf("'; fi\n  if [ \"$COMP_CWORD\" = 2 ] && [ \"${COMP_WORDS[1]}\" = ledger ]; then list='");
+  for (int i = 0; commands[i] != NULL; i++)
+    if (strchr(commands[i]->name, ' ') != NULL) (void)printf("%s ", strchr(commands[i]->name, ' ') + 1);
+  (void)printf("create policy list entry proof checkpoint add put get export'; fi\n  case $word in\n    -*) COMPREPLY=($(compgen -W "
+               "\"$list\" -- \"$word\")) ;;\n    *) COMPREPLY=($(compgen -f -- \"$word\")); if [ \"$COMP_CWORD\" = 1 ] || [ "
+               "\"$COMP_CWORD ${COMP_WORDS[1]}\" = '2 ledger' ]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\")); fi ;;\n  esac\n}\n"
+               "complete -o filenames -F _lynxbench lynxbench\n");
 }
 
 /* Within single quotes. */
@@ -29,34 +44,40 @@ void print_zsh_completion(const struct command *const *commands) {
   static const char quote[] = "'\\''";
   (void)printf("#compdef lynxbench\n_lynxbench() {\n  local -a names\n  names=(\n");
   for (int i = 0; commands[i] != NULL; i++) {
+    if (is_again(commands, i)) continue;
     (void)printf("    '%s:", commands[i]->name);
     put_quoted(commands[i]->summary, quote, ":\\");
     (void)printf("'\n");
   }
-  (void)printf("  )\n  if (( CURRENT == 2 )); then _describe command names; return; fi\n  case $words[2] in\n");
-  for (int i = 0; commands[i] != NULL; i++) {
-    (void)printf("    %s) _arguments '--help[help]'", commands[i]->name);
-    for (size_t k = 0; k < commands[i]->n_options; k++) {
-      const struct option_spec *o = &commands[i]->options[k];
-      (void)printf(" '--%s[", o->name);
-      put_quoted(o->help, quote, "[]\\");
-      (void)printf("]%s'", o->argument != NULL ? ":value:_files" : "");
+  (void)printf("  )\n  if (( CURRENT == 2 )); then _describe command names; return; fi\n  case \"$words[2] $words[3]\" in\n");
+  for (int turn = 0; turn < 2; turn++) /* those of two words first */
+    for (int i = 0; commands[i] != NULL; i++) {
+      bool two = strchr(commands[i]->name, ' ') != NULL;
+      if (two != (turn == 0)) continue;
+      (void)printf("    '%s'%s) _arguments '--help[help]'", commands[i]->name, two ? "" : "\\ *");
+      for (size_t k = 0; k < commands[i]->n_options; k++) {
+        const struct option_spec *o = &commands[i]->options[k];
+        (void)printf(" '--%s[", o->name);
+        put_quoted(o->help, quote, "[]\\");
+        (void)printf("]%s'", o->argument != NULL ? ":value:_files" : "");
+      }
+      (void)printf(" '*:file:_files' ;;\n");
     }
-    (void)printf(" '*:file:_files' ;;\n");
-  }
   (void)printf("  esac\n}\n_lynxbench \"$@\"\n");
 }
 
 void print_fish_completion(const struct command *const *commands) {
   static const char quote[] = "\\'";
   for (int i = 0; commands[i] != NULL; i++) {
-    (void)printf("complete -c lynxbench -n __fish_use_subcommand -f -a %s -d '", commands[i]->name);
+    const char *verb = strchr(commands[i]->name, ' ');
+    if (verb != NULL) (void)printf("complete -c lynxbench -n '__fish_seen_subcommand_from ledger' -f -a %s -d '", verb + 1);
+    else (void)printf("complete -c lynxbench -n __fish_use_subcommand -f -a %s -d '", commands[i]->name);
     put_quoted(commands[i]->summary, quote, "\\");
     (void)printf("'\n");
     for (size_t k = 0; k < commands[i]->n_options; k++) {
       const struct option_spec *o = &commands[i]->options[k];
-      (void)printf("complete -c lynxbench -n '__fish_seen_subcommand_from %s' -l %s%s -d '", commands[i]->name, o->name,
-                   o->argument != NULL ? " -r" : "");
+      (void)printf("complete -c lynxbench -n '__fish_seen_subcommand_from %s' -l %s%s -d '", verb != NULL ? verb + 1 : commands[i]->name,
+                   o->name, o->argument != NULL ? " -r" : "");
       put_quoted(o->help, quote, "\\");
       (void)printf("'\n");
     }

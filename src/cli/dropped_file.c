@@ -98,10 +98,10 @@ enum looked_kind dropped_file_look(const char *folder, int fd, const atomic_int 
   (void)snprintf(d.page, sizeof d.page, "%.4200s/dropped.html", folder);
   (void)snprintf(d.said, sizeof d.said, "%.4200s/dropped.said", folder);
   (void)snprintf(d.imported, sizeof d.imported, "%.4200s/dropped.lynx", folder);
-  const char *const report[] = {"/proc/self/exe", "report", d.file, "--inside", "--out", d.page, NULL};
+  const char *const report[] = {"/proc/self/exe", "show", d.file, "--inside", "--html", d.page, NULL};
   const char *const attribute[] = {"/proc/self/exe", "attribute", d.file, "--inside", "--html", d.page, "--quiet", NULL};
   const char *const import[] = {"/proc/self/exe", "import", d.file, "--out", d.imported, NULL};
-  const char *const imported[] = {"/proc/self/exe", "report", d.imported, "--inside", "--out", d.page, NULL};
+  const char *const imported[] = {"/proc/self/exe", "show", d.imported, "--inside", "--html", d.page, NULL};
   if (access(folder, W_OK | X_OK) != 0) (void)buffer_text(ret_why, "The server's temporary folder is gone: it must be started again.\n");
   else if (!copy_to(d.file, fd)) (void)buffer_text(ret_why, "There is no room for it here.\n");
   else if ((code = try(&d, report)) <= 1 && take_page(&d, ret_inside)) kind = LOOKED_BUNDLE;

@@ -63,6 +63,10 @@ static void write_stated(void *context, struct json_writer *json) {
 bool finding_add(struct pen *pen, const char *path, const struct result *result, const struct stated_finding *finding,
                  uint64_t *ret_index) {
   struct entry entry = {.kind = "finding", .write_more = write_stated, .context = (void *)(uintptr_t)finding};
+  if (result->seal.root[0] == 0) {
+    complain("lynxbench: %s: its run was not sealed: no entry can name it\n", path);
+    return false;
+  }
   entry_subject_hex(&entry, "bundle", result->seal.root);
   entry_member(&entry, "rule", finding->rule);
   entry_member(&entry, "title", finding->title);
@@ -209,7 +213,7 @@ static bool has_its_run(struct ledger_file *file, struct finding_entry *finding)
   const uint8_t *root = statement_subject_named(&finding->entry.statement, "bundle");
   if (root != NULL && ledger_each_mention(file->ledger, root, take_bundle, &known, &error) != LYNX_OK) (void)report_error(&error);
   if (known) return true;
-  complain("lynxbench: %s: finding %" PRIu64 " is of a run that is not in the ledger: enter its bundle first (lynxbench log put)\n",
+  complain("lynxbench: %s: finding %" PRIu64 " is of a run that is not in the ledger: enter its bundle first (lynxbench ledger put)\n",
            file->address, finding->index);
   finding_release(finding);
   return false;

@@ -77,6 +77,6 @@ bool ledger_export(struct ledger_file *file, const char *folder) {
   buffer_release(&note);
   if (good)
     say("%s: %" PRIu64 " entries as static files; %zu tiles and %zu bundles are new\n", folder, checkpoint.size, e.n_written, e.n_bundles);
-  if (good) say("next: let any web server serve it, and elsewhere: lynxbench pull URL LEDGER\n");
+  if (good) say("next: let any web server serve it, and elsewhere: lynxbench ledger pull URL LEDGER\n");
   return good;
 }

@@ -33,7 +33,7 @@ bool ledger_is_url(const char *address) {
   return strncmp(address, "http://", 7) == 0 || strncmp(address, "https://", 8) == 0;
 }
 
-/* Of a ledger that asks who reads it (`lynxbench reader`). */
+/* Of a ledger that asks who reads it (`lynxbench ledger reader`). */
 static const char *reader_token(void) {
   const char *token = getenv("LYNXBENCH_READER");
   return token != NULL && token[0] != 0 ? token : NULL;
@@ -51,7 +51,7 @@ enum lynx_status ledger_fetch(void *context, const char *path, struct buffer *re
   }
   if (reader_token() != NULL && strlen(reader_token()) >= TOKEN_MAX) {
     lynx_error_at(error, "LYNXBENCH_READER", 0, NULL);
-    return lynx_fail(error, LYNX_INPUT, "found %zu bytes; accepted: a token as `lynxbench reader` gives it", strlen(reader_token()));
+    return lynx_fail(error, LYNX_INPUT, "found %zu bytes; accepted: a token as `lynxbench ledger reader` gives it", strlen(reader_token()));
   }
   struct waiting waiting = {.url = where, .begun_ns = clock_now(&clock_system)};
   const struct control_request request = {.url = where,
@@ -65,7 +65,7 @@ enum lynx_status ledger_fetch(void *context, const char *path, struct buffer *re
   if (status != LYNX_OK || http_status == 200) return status;
   lynx_error_at(error, where, 0, NULL);
   if (http_status == 401)
-    return lynx_fail(error, LYNX_INPUT, "it is read with a token only; accepted: LYNXBENCH_READER, as `lynxbench reader` gives it");
+    return lynx_fail(error, LYNX_INPUT, "it is read with a token only; accepted: LYNXBENCH_READER, as `lynxbench ledger reader` gives it");
   return lynx_fail(error, http_status == 404 ? LYNX_NOT_FOUND : LYNX_PROTOCOL, "HTTP status %d", http_status);
 }
 

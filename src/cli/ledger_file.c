@@ -171,9 +171,10 @@ bool ledger_file_find(const struct ledger_file *file, const char *text, uint64_t
     return true;
   }
   if (digits) return tell(file->address, &error);
-  complain("lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest, 8 digits of it and more; `lynxbench log list` shows "
-           "them\n",
-           file->address, text);
+  complain(
+      "lynxbench: %s: found '%.80s', accepted: an entry's number, or its digest, 8 digits of it and more; `lynxbench ledger list` shows "
+      "them\n",
+      file->address, text);
   return false;
 }
 

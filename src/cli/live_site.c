@@ -147,9 +147,9 @@ static bool view_bundles(struct live_site *s, enum bundle_view view, const uint8
                          struct buffer *ret) {
   char path_a[FIELD + 16], path_b[FIELD + 16] = "", out[FIELD + 16];
   (void)snprintf(out, sizeof out, "%s/out", s->folder);
-  const char *const report[] = {"/proc/self/exe", "report", path_a, "--inside", "--out", "-", NULL};
-  const char *const shared[] = {"/proc/self/exe", "report", path_a, "--inside", "--disclose", "shared", "--out", "-", NULL};
-  const char *const public[] = {"/proc/self/exe", "report", path_a, "--inside", "--disclose", "public", "--out", "-", NULL};
+  const char *const report[] = {"/proc/self/exe", "show", path_a, "--inside", "--html", "-", NULL};
+  const char *const shared[] = {"/proc/self/exe", "show", path_a, "--inside", "--disclose", "shared", "--html", "-", NULL};
+  const char *const public[] = {"/proc/self/exe", "show", path_a, "--inside", "--disclose", "public", "--html", "-", NULL};
   const char *const result[] = {"/proc/self/exe", "show", path_a, "--json", NULL};
   const char *const difference[] = {"/proc/self/exe", "diff", path_a, path_b, "--json", NULL};
   const char *const *const words[] = {

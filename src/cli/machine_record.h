@@ -1,5 +1,5 @@
 /* cli/machine_record.h: what was measured of this machine itself and is kept for every run on it: the record of `lynxbench calibrate` (the
- * instrument) and that of `lynxbench envelope` (ceilings). Each lies in the file that its variable names (LYNXBENCH_CALIBRATION,
+ * instrument) and that of `lynxbench calibrate` (ceilings). Each lies in the file that its variable names (LYNXBENCH_CALIBRATION,
  * LYNXBENCH_ENVELOPE), or in $XDG_STATE_HOME/lynxbench or ~/.local/state/lynxbench. */
 #ifndef CLI_MACHINE_RECORD_H
 #define CLI_MACHINE_RECORD_H

@@ -7,26 +7,13 @@
 #include "cli/commands.h"
 #include "cli/confine.h"
 #include "cli/option_value.h"
+#include "cli/version.h"
 #include "executor/library_ask.h"
 #include "telemetry/unwound.h"
 #include "experiment/gpu_share.h"
 #include "experiment/undo.h"
 
 enum { NEAR = 3 }; /* mistyped letters, one less at most */
-
-static void print_help(FILE *to) {
-  say_to(to, "lynxbench measures an AI workload on the whole stack that runs it, by a method\n"
-             "agreed in advance, and keeps a record that anybody can check.\n\n"
-             "usage: lynxbench COMMAND [options]\n\n"
-             "Start here\n"
-             "  lynxbench diagnose http://127.0.0.1:8000        why is it slow? (2 minutes)\n"
-             "  lynxbench attribute trace.json                  where did the time go?\n"
-             "  lynxbench run http://127.0.0.1:8000 --for 1min  how fast is it?\n\n");
-  print_commands(&all_commands, to);
-  say_to(to, "\nexit codes:\n");
-  for (size_t i = 0; i < n_exit_codes; i++) say_to(to, "  %-4d%s\n", exit_codes[i].code, exit_codes[i].meaning);
-  say_to(to, "\nOf one command, with an example: lynxbench COMMAND --help\n");
-}
 
 static int wrong_usage(const struct command *command, const char *what, const char *found) {
   complain("lynxbench %s: %s%s%s%s\nusage: lynxbench %s %s%s\nnext: lynxbench %s --help\n", command->name, what, found != NULL ? " '" : "",
@@ -35,14 +22,36 @@ static int wrong_usage(const struct command *command, const char *what, const ch
   return EXIT_WRONG_INPUT;
 }
 
-/* NULL: none is near. */
+/* NULL: none is near. One that stands behind another word may have been meant without it. */
 static const char *nearest_command(const char *name) {
+  static const char *const elsewhere[][2] = {{"claim", "show --claim"}, {"report", "show --html"},
+                                             {"log", "ledger"},         {"metrics", "history --export"},
+                                             {"version", "--version"},  {"envelope", "calibrate --only machine"}};
   const char *found = NULL;
-  for (size_t i = 0, best = NEAR; all_commands.items[i] != NULL; i++)
-    if (words_distance(name, all_commands.items[i]->name) < best) {
-      best = words_distance(name, all_commands.items[i]->name);
-      found = all_commands.items[i]->name;
-    }
+  for (size_t i = 0; i < LYNX_COUNT(elsewhere); i++)
+    if (strcmp(name, elsewhere[i][0]) == 0) return elsewhere[i][1];
+  for (size_t i = 0, best = NEAR; all_commands.items[i] != NULL; i++) {
+    const char *own = all_commands.items[i]->name, *verb = strchr(own, ' ');
+    size_t distance = words_distance(name, own);
+    if (verb != NULL && strcmp(name, verb + 1) == 0) distance = 0;
+    if (distance < best) best = distance, found = own;
+  }
+  return found;
+}
+
+/* One of two words before one of its first word; ret_words: how many. NULL: there is none. */
+static const struct command *find_command(int argc, char **argv, int *ret_words) {
+  const struct command *found = NULL;
+  for (size_t i = 0; all_commands.items[i] != NULL; i++) {
+    const char *name = all_commands.items[i]->name;
+    size_t first = strcspn(name, " ");
+    if (strlen(argv[1]) != first || strncmp(argv[1], name, first) != 0) continue;
+    bool two = name[first] == ' ';
+    if (two && (argc < 3 || strcmp(argv[2], name + first + 1) != 0)) continue;
+    if (found != NULL && !two) continue;
+    found = all_commands.items[i];
+    *ret_words = two ? 2 : 1;
+  }
   return found;
 }
 
@@ -144,29 +153,32 @@ static int run_command(const struct command *command, int argc, char **argv) {
 }
 
 static int main_of(int argc, char **argv) {
+  int words = 0;
   if (argc < 2) {
-    print_help(stderr);
+    print_help(&all_commands, stderr);
     return EXIT_WRONG_INPUT;
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-    print_help(stdout);
+    print_help(&all_commands, stdout);
     return EXIT_HOLDS;
   }
+  if (strcmp(argv[1], "--version") == 0) return print_version(argc == 3 && strcmp(argv[2], "--verbose") == 0);
   if (argc == 3 && strcmp(argv[1], LIBRARY_ASK_OPTION) == 0) library_ask_main(argv[2]); /* by a capture, of itself */
   if (argc == 3 && strcmp(argv[1], UNWIND_OPTION) == 0) unwound_main(argv[2]);          /* by a profiler, of itself */
   if (argc == 3 && strcmp(argv[1], GPU_SHARE_OPTION) == 0) gpu_share_main(argv[2]);     /* by a perturber, of itself */
-  const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
-  for (int i = 0; all_commands.items[i] != NULL; i++)
-    if (strcmp(all_commands.items[i]->name, name) == 0) return run_command(all_commands.items[i], argc - 2, argv + 2);
-  const char *meant = nearest_command(name);
-  complain("lynxbench: there is no command '%s'%s%s%s\nnext: lynxbench --help\n", name, meant != NULL ? "; did you mean '" : "",
+  const struct command *command = find_command(argc, argv, &words);
+  if (command != NULL) return run_command(command, argc - 1 - words, argv + 1 + words);
+  const char *meant = nearest_command(argv[1]);
+  complain("lynxbench: there is no command '%s'%s%s%s\nnext: lynxbench --help\n", argv[1], meant != NULL ? "; did you mean '" : "",
            meant != NULL ? meant : "", meant != NULL ? "'?" : "");
   return EXIT_WRONG_INPUT;
 }
 
 static bool is_command(const char *word, size_t length) {
-  for (int i = 0; all_commands.items[i] != NULL; i++)
-    if (strlen(all_commands.items[i]->name) == length && strncmp(all_commands.items[i]->name, word, length) == 0) return true;
+  for (int i = 0; all_commands.items[i] != NULL; i++) {
+    const char *name = all_commands.items[i]->name;
+    if (strcspn(name, " ") == length && strncmp(name, word, length) == 0) return true;
+  }
   return false;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/manual.h"
 
+#include <string.h>
+
 struct named {
   const char *name, *what;
 };
@@ -9,7 +11,7 @@ static const struct named environment[] = {
     {"LYNXBENCH_KEY", "the team's private key, where no --key is given"},
     {"LYNXBENCH_PASSPHRASE, LYNXBENCH_PASSPHRASE_FILE", "the passphrase of that key, or the file that holds it"},
     {"SSH_AUTH_SOCK", "an agent that signs with a key that it keeps"},
-    {"LYNXBENCH_READER", "a reader's token, sent to every ledger that is read over HTTP (lynxbench reader)"},
+    {"LYNXBENCH_READER", "a reader's token, sent to every ledger that is read over HTTP (lynxbench ledger reader)"},
     {"LYNXBENCH_READERS", "the file of readers, of serve and reader, where no --readers is given"},
     {"LYNXBENCH_LOG_KEY", "the file of the log's own key, for a ledger in PostgreSQL"},
     {"LYNXBENCH_MEMORY_AT_MOST", "the most memory, in bytes, that a command takes which reads what others wrote (default: the machine's)"},
@@ -88,7 +90,10 @@ static void put_exit_status(void) {
 }
 
 void print_manual(const struct command_list *list, const struct command *only) {
-  const char *dash = only != NULL ? "-" : "", *name = only != NULL ? only->name : "";
+  const char *dash = only != NULL ? "-" : "";
+  char name[80] = "";
+  if (only != NULL) (void)snprintf(name, sizeof name, "%s", only->name);
+  for (char *space = strchr(name, ' '); space != NULL; space = strchr(space, ' ')) *space = '-';
   (void)printf(".TH LYNXBENCH%s%s 1 \"\" \"lynxbench %s\"\n.SH NAME\nlynxbench%s%s \\- ", dash, name, LYNX_VERSION, dash, name);
   put(only != NULL ? only->summary : "measure an AI workload on the whole stack that runs it");
   (void)printf("\n.SH SYNOPSIS\n.B lynxbench %s\n%s%s\n", only != NULL ? only->name : "COMMAND", only != NULL ? only->usage : "",

@@ -24,7 +24,7 @@ bool recording_end(struct recording *recording, const char *path, bool sealed, b
   if (recording->begun && sealed) {
     good = bundle_entry_add(&recording->pen.file, path, &recording->pen.signer, &index);
     if (good && !quiet) say("%s: entry %llu, with the file itself\n", recording->pen.file.address, (unsigned long long)index);
-    if (!good) complain("next: lynxbench log put %s %s\n", shell_word(recording->pen.file.address), shell_word(path));
+    if (!good) complain("next: lynxbench ledger put %s %s\n", shell_word(recording->pen.file.address), shell_word(path));
   }
   run_link_release(&recording->link);
   if (recording->wanted) pen_close(&recording->pen);

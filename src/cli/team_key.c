@@ -76,7 +76,7 @@ static enum lynx_status read_key(const struct buffer *text, const char *passphra
   if (!line_after(pem.ptr, agent_line, where, sizeof where)) return signing_key_read(pem, passphrase, ret, error);
   if (!hex_decode(where, public_key, sizeof public_key))
     return lynx_fail(error, LYNX_INPUT,
-                     "the line '%s' holds no public key of 64 hexadecimal digits; `lynxbench key TEAM --agent COMMENT` writes it",
+                     "the line '%s' holds no public key of 64 hexadecimal digits; `lynxbench ledger key TEAM --agent COMMENT` writes it",
                      agent_line);
   *ret = signing_key_of_agent(public_key);
   return *ret != NULL ? LYNX_OK : lynx_fail(error, LYNX_LIMIT, "no memory for a key");
@@ -161,8 +161,9 @@ bool team_key_load(const char *path, struct signer *ret) {
   explicit_bzero(passphrase, sizeof passphrase);
   if (!good || note_name_valid(ret->name)) return good;
   char safe[NOTE_NAME_MAX + 1];
-  complain("lynxbench: %s: its team is '%s': letters, digits and . _ - / are accepted; `lynxbench key TEAM` makes a key with its name\n",
-           path, text_sanitise(safe, sizeof safe, ret->name, strlen(ret->name)));
+  complain(
+      "lynxbench: %s: its team is '%s': letters, digits and . _ - / are accepted; `lynxbench ledger key TEAM` makes a key with its name\n",
+      path, text_sanitise(safe, sizeof safe, ret->name, strlen(ret->name)));
   signing_key_release(ret->key);
   return false;
 }
@@ -170,7 +171,7 @@ bool team_key_load(const char *path, struct signer *ret) {
 bool team_key_wanted(const char *path, const char *command, struct signer *ret) {
   if (path == NULL) path = getenv("LYNXBENCH_KEY");
   if (path != NULL && path[0] != 0) return team_key_load(path, ret);
-  complain("lynxbench %s: a team's key is needed: --key FILE, or LYNXBENCH_KEY; `lynxbench key TEAM` makes one\n", command);
+  complain("lynxbench %s: a team's key is needed: --key FILE, or LYNXBENCH_KEY; `lynxbench ledger key TEAM` makes one\n", command);
   return false;
 }
 

@@ -89,7 +89,7 @@ struct cost_doubt cost_of_run(struct result *r, const struct cost_price *price, 
                                "run each by itself (precisions: [ONE])"};
   const struct result_precision *p = &r->precisions[0];
   const char *why = why_no_claim(r, arena);
-  if (why != NULL) return (struct cost_doubt){why, "`lynxbench claim` says all that keeps it from one"};
+  if (why != NULL) return (struct cost_doubt){why, "`lynxbench show --claim` says all that keeps it from one"};
   const struct result_point *point = passing_point(p);
   if (p->certificate.searched && point == NULL)
     return (struct cost_doubt){"the search ended without a certificate: which load it can sell is not known", "a longer search"};

@@ -132,7 +132,7 @@ static enum lynx_status find_signer(const struct policy *policy, struct admissio
   const char *claimed = a->envelope.n_signatures > 0 ? a->envelope.signatures[0].key_id : "nobody";
   return lynx_fail(error, LYNX_INPUT,
                    "not signed by a team of this ledger (it names %.100s): its bytes were altered, or an admin adds the key with "
-                   "`lynxbench log policy`",
+                   "`lynxbench ledger policy`",
                    claimed);
 }
 

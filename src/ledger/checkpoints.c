@@ -116,7 +116,8 @@ enum lynx_status ledger_vouched_checkpoint(struct ledger *ledger, struct buffer 
   struct vouched v = {.ledger = ledger, .note = ret_note, .checkpoint = ret};
   enum lynx_status status = ledger->store->table->list(ledger->store, &range, take_vouched, &v, error);
   if (status == LYNX_OK && v.time_s == 0)
-    status = lynx_fail(error, LYNX_NOT_FOUND, "no checkpoint is cosigned by a quorum of %" PRId64 " witnesses; `lynxbench witness` cosigns",
+    status = lynx_fail(error, LYNX_NOT_FOUND,
+                       "no checkpoint is cosigned by a quorum of %" PRId64 " witnesses; `lynxbench ledger witness` cosigns",
                        ledger->policy.quorum);
   if (status == LYNX_OK) *ret_time_s = v.time_s;
   return status;

@@ -331,9 +331,10 @@ static enum lynx_status read_policy(struct ledger *l, uint64_t size, struct lynx
     arena_release(&arena);
   }
   if (status == LYNX_OK && (l->n_history == 0 || l->history[0].index != 0))
-    status = lynx_fail(error, LYNX_INPUT,
-                       "a ledger without a policy: its making was cut short (remove it and its .key, and `lynxbench log create` it again), "
-                       "or entries are gone");
+    status = lynx_fail(
+        error, LYNX_INPUT,
+        "a ledger without a policy: its making was cut short (remove it and its .key, and `lynxbench ledger create` it again), "
+        "or entries are gone");
   mentions_release(&mentions);
   return status;
 }

@@ -63,7 +63,7 @@ enum lynx_status note_key_parse(const char *text, struct note_key *ret, struct l
   buffer_release(&decoded);
   if (!good)
     return lynx_fail(error, LYNX_INPUT,
-                     "not a public key of the form NAME+8 hex digits+BASE64 (an Ed25519 key, as `lynxbench key` writes)");
+                     "not a public key of the form NAME+8 hex digits+BASE64 (an Ed25519 key, as `lynxbench ledger key` writes)");
   if (memcmp(ret->id, claimed, 4) != 0)
     return lynx_fail(error, LYNX_INPUT, "the key's id %s is not that of its name and bytes: it was altered or copied in part", id);
   return LYNX_OK;

@@ -234,7 +234,7 @@ static enum lynx_status postgres_open(const char *address, enum store_access acc
     status = lynx_fail(error, LYNX_INPUT, "there is a ledger in this database; a ledger is never overwritten: name another");
   if (status == LYNX_OK && create) status = make_tables(s, error);
   if (status == LYNX_OK && !create && format == 0)
-    status = lynx_fail(error, LYNX_NOT_FOUND, "there is no ledger in this database; `lynxbench log create` makes one");
+    status = lynx_fail(error, LYNX_NOT_FOUND, "there is no ledger in this database; `lynxbench ledger create` makes one");
   if (status == LYNX_OK && !create && format != STORE_FORMAT)
     status = lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %d; this lynxbench reads format %d", format, STORE_FORMAT);
   if (status == LYNX_OK) *ret = &s->store;

@@ -219,9 +219,9 @@ static enum lynx_status check_tables(struct sqlite_store *s, struct lynx_error *
   if (n_pages < 0) return sql_fail(s, error, "cannot be read");
   if (n_pages == 0)
     return lynx_fail(error, LYNX_INPUT,
-                     "empty: a ledger's making was cut short; remove it and its .key, and `lynxbench log create` it again");
+                     "empty: a ledger's making was cut short; remove it and its .key, and `lynxbench ledger create` it again");
   if (pragma(s, "PRAGMA application_id") != APPLICATION_ID)
-    return lynx_fail(error, LYNX_INPUT, "not a ledger; `lynxbench log create LEDGER --key TEAM.key` makes one");
+    return lynx_fail(error, LYNX_INPUT, "not a ledger; `lynxbench ledger create LEDGER --key TEAM.key` makes one");
   int64_t format = pragma(s, "PRAGMA user_version");
   if (format != STORE_FORMAT)
     return lynx_fail(error, LYNX_UNSUPPORTED, "a ledger of format %lld; this lynxbench reads format %d", (long long)format, STORE_FORMAT);
@@ -391,7 +391,7 @@ static enum lynx_status sqlite_open(const char *address, enum store_access acces
   lynx_error_at(error, address, 0, NULL);
   if (access == STORE_CREATE) status = make_file(address, error);
   if (status == LYNX_OK && realpath(address, s->path) == NULL)
-    status = errno == ENOENT ? lynx_fail(error, LYNX_NOT_FOUND, "there is no such ledger; `lynxbench log create` makes one")
+    status = errno == ENOENT ? lynx_fail(error, LYNX_NOT_FOUND, "there is no such ledger; `lynxbench ledger create` makes one")
                              : lynx_fail(error, LYNX_IO, "%s", strerror(errno));
   if (status == LYNX_OK && access != STORE_READ && has_other_names(s->path))
     status = lynx_fail(error, LYNX_INPUT,

@@ -51,7 +51,7 @@ LYNXBENCH_API void lynxbench_bundle_close(struct lynxbench_bundle *bundle); /* a
 LYNXBENCH_API const char *lynxbench_bundle_root(const struct lynxbench_bundle *bundle);
 /* The figures: `lynxbench show --json`. */
 LYNXBENCH_API enum lynxbench_status lynxbench_bundle_result(struct lynxbench_bundle *bundle, char **ret, struct lynxbench_error *error);
-/* A sentence for each precision, or why there is none: `lynxbench claim --json`. */
+/* A sentence for each precision, or why there is none: `lynxbench show --json --claim`. */
 LYNXBENCH_API enum lynxbench_status lynxbench_bundle_claims(struct lynxbench_bundle *bundle, char **ret, struct lynxbench_error *error);
 /* The contract that it ran, as it was written (YAML). */
 LYNXBENCH_API enum lynxbench_status lynxbench_bundle_contract(struct lynxbench_bundle *bundle, char **ret, struct lynxbench_error *error);

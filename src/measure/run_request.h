@@ -66,7 +66,7 @@ struct run_request {
   size_t contract_length;
   const char *out_path;
   const char *calibration; /* of this machine, as JSON: kept with the run; NULL: none */
-  const char *envelope;    /* the same of `lynxbench envelope` */
+  const char *envelope;    /* the same of `lynxbench calibrate` */
   bool observe;            /* send nothing: watch what the service does for others */
   struct run_profilers profilers;
   const struct run_meta *meta; /* further ones, such as what stood in a ledger before */

@@ -60,7 +60,7 @@ void frame_begin(struct frame *f, const char *title, const char *data) {
 static void put_way_to_data(struct frame *f) {
   struct markup *m = &f->markup;
   markup_text(m, "Every figure is from a signed entry; whoever doubts one can read the ledger and measure again: ");
-  markup_whole(m, "code", NULL, "lynxbench pull ");
+  markup_whole(m, "code", NULL, "lynxbench ledger pull ");
   markup_whole(m, "code", NULL, f->pages->board->address);
   markup_whole(m, "code", NULL, " copy.ledger");
   markup_text(m, ". ");

@@ -52,7 +52,7 @@ void schedule_page(struct frame *frame);
 void look_page(struct frame *frame, const struct looked *looked);
 void contract_page(struct frame *frame, const struct board_contract *contract);
 void meeting_page(struct frame *frame, const struct board_contract *contract);
-/* inside: what `lynxbench report --inside` made of its bundle; NULL: not to be had, and why */
+/* inside: what `lynxbench show --html - --inside` made of its bundle; NULL: not to be had, and why */
 void result_page(struct frame *frame, const struct board_run *run, const struct buffer *inside, const char *why);
 /* The same for one who has a link to it alone; level: how much of it is shown. */
 void shared_page(struct frame *frame, const struct board_run *run, const char *level, const struct buffer *inside, const char *why);

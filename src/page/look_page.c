@@ -8,9 +8,9 @@ static const struct {
   const char *title, *keep;
 } kinds[LOOKED_KINDS] = {
     [LOOKED_UNKNOWN] = {"This file cannot be read", NULL},
-    [LOOKED_BUNDLE] = {"A bundle", "lynxbench log put %s FILE --key TEAM.key"},
+    [LOOKED_BUNDLE] = {"A bundle", "lynxbench ledger put %s FILE --key TEAM.key"},
     [LOOKED_TRACE] = {"A trace", "lynxbench attribute FILE --record RUN.lynx --ledger %s --key TEAM.key"},
-    [LOOKED_RESULT] = {"Another tool's result", "lynxbench import FILE --out R.lynx && lynxbench log put %s R.lynx --key TEAM.key"}};
+    [LOOKED_RESULT] = {"Another tool's result", "lynxbench import FILE --out R.lynx && lynxbench ledger put %s R.lynx --key TEAM.key"}};
 
 static void put_form(struct frame *f) {
   struct markup *m = &f->markup;

@@ -77,7 +77,7 @@ static void say(struct frame *f, struct page *ret, unsigned status, const char *
 static const char *why_no_bundle(const struct pages *pages, const struct board_run *run) {
   if (!run->has_file) return "Its entry names no file of it.";
   return pages->view == NULL ? "Bundles are not opened here."
-                             : "Its file is not in this ledger, or it cannot be read: `lynxbench log get` says why.";
+                             : "Its file is not in this ledger, or it cannot be read: `lynxbench ledger get` says why.";
 }
 
 /* What is signed about a result is shown even where its bundle cannot be. */

@@ -99,7 +99,7 @@ static void put_recorded(struct frame *f, const struct board_run *run) {
   markup_text(m, " ");
   frame_entry(f, run->index);
   markup_text(m, ". The bundle: ");
-  markup_printf(m, "lynxbench log get %s %s --out R.lynx", shell_word(f->pages->board->address), digest_hex(run->root, hex));
+  markup_printf(m, "lynxbench ledger get %s %s --out R.lynx", shell_word(f->pages->board->address), digest_hex(run->root, hex));
   markup_close(m);
 }
 

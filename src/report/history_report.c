@@ -178,7 +178,7 @@ void history_put_drift(const struct history_report *r, size_t event, const char 
 /* A bundle of a ledger is fetched first. */
 static void put_fetch(const struct history_origin *from, const char *to, struct buffer *out) {
   if (from->ledger[0] == 0) return;
-  (void)buffer_text(out, "lynxbench log get ");
+  (void)buffer_text(out, "lynxbench ledger get ");
   (void)buffer_text(out, shell_word(from->ledger));
   (void)buffer_printf(out, " %s --out %s; ", from->root, to);
 }

@@ -323,10 +323,11 @@ static void put_roofline(struct page *p) {
                         e < (int)x1 ? "middle" : "end", pow(10, e));
 #undef X
 #undef Y
-  (void)buffer_printf(p->out,
-                      "<text class='label' x='%d' y='%d' text-anchor='middle'>operations for each byte of weights</text></svg><figcaption "
-                      "class='dim'>The line: what `lynxbench envelope` reached on this machine. The point: this run.</figcaption></figure>",
-                      (WIDE + LEFT) / 2, HIGH - 2);
+  (void)buffer_printf(
+      p->out,
+      "<text class='label' x='%d' y='%d' text-anchor='middle'>operations for each byte of weights</text></svg><figcaption "
+      "class='dim'>The line: what `lynxbench calibrate` reached on this machine. The point: this run.</figcaption></figure>",
+      (WIDE + LEFT) / 2, HIGH - 2);
 }
 
 static void put_unseen(struct page *p) {

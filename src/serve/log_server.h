@@ -1,4 +1,4 @@
-/* serve/log_server.h: a ledger over HTTP: what `lynxbench pull` and other logs' clients read, and a door for signed entries.
+/* serve/log_server.h: a ledger over HTTP: what `lynxbench ledger pull` and other logs' clients read, and a door for signed entries.
  *
  * serve answers requests; it decides nothing: what may be added is for the ledger's policy to say, and nothing else is asked for.
  *

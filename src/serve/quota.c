@@ -92,7 +92,7 @@ enum lynx_status quota_allows(struct quota *quota, const struct ledger *ledger, 
   }
   return lynx_fail(error, LYNX_LIMIT,
                    "%s has brought %" PRId64 " bytes, this would be %" PRId64 " more, and at most %" PRId64
-                   " are agreed: an admin changes that with `lynxbench log policy --team TEAM.pub --quota SIZE`",
+                   " are agreed: an admin changes that with `lynxbench ledger policy --team TEAM.pub --quota SIZE`",
                    name, used, n, policy_quota(team));
 }
 

@@ -104,8 +104,9 @@ static enum MHD_Result ask_for_token(struct MHD_Connection *connection) {
       "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
       "<title>A token is needed</title><link rel=\"stylesheet\" href=\"/style.css\"><main><h1>A token is needed</h1>"
       "<p>Whoever runs this server chose who may read it. Open the link that you were given, which ends in <code>?token=</code> and "
-      "your token, or ask them for one: <code>lynxbench reader NAME</code> makes it.</p></main></html>\n";
-  static const char words[] = "{\"error\": \"it is read with a token only: Authorization: Bearer, as `lynxbench reader` gives it\"}\n";
+      "your token, or ask them for one: <code>lynxbench ledger reader NAME</code> makes it.</p></main></html>\n";
+  static const char words[] =
+      "{\"error\": \"it is read with a token only: Authorization: Bearer, as `lynxbench ledger reader` gives it\"}\n";
   const char *takes = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
   bool browser = takes != NULL && strstr(takes, "text/html") != NULL;
   const char *text = browser ? page : words;

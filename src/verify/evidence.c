@@ -137,7 +137,7 @@ static const char instructions[] =
     "hold\n"
     "it against keys.txt: everything rests on that. No signature covers claim.txt, report.html, the audit and contract.yaml: they follow "
     "from\n"
-    "bundle.lynx, and `lynxbench show`, `claim` and `audit` make them from it again. Nor that the ledger's keeper shows everybody the same "
+    "bundle.lynx, and `lynxbench show` and `audit` make them from it again. Nor that the ledger's keeper shows everybody the same "
     "ledger: witnesses' cosignatures, where there are any,\n"
     "are in checkpoint/note.txt. Nor that the figures follow from the rows: `lynxbench audit bundle.lynx` recomputes them, and audit.html\n"
     "is what that gave when this archive was made.\n";
@@ -196,7 +196,7 @@ static const char script[] =
     "if [ \"$file\" != none ]; then say holds \"bundle.lynx is the file that $file records\"; else say FAILS 'no entry records this "
     "bundle.lynx'; fi\n"
     "echo 'no signature covers claim.txt, report.html, audit.html, audit.txt and contract.yaml: they follow from bundle.lynx (lynxbench "
-    "show, claim, audit)'\n"
+    "show, audit)'\n"
     "if [ \"$failed\" = 0 ]; then echo 'all that is signed holds, if the keys in keys.txt are those teams keys'; else echo 'it does NOT "
     "hold'; fi\n"
     "exit \"$failed\"\n";
@@ -326,7 +326,7 @@ static enum lynx_status find_entries(struct packing *p, struct lynx_error *error
     size_t before = p->n_indices;
     if (hex_decode(texts[i], digest, DIGEST_BYTES)) status = ledger_each_mention(q->ledger, digest, take_index, p, error);
     if (status == LYNX_OK && i == 0 && p->n_indices == before)
-      status = lynx_fail(error, LYNX_NOT_FOUND, "the bundle is not in the ledger: `lynxbench log put LEDGER BUNDLE` records it");
+      status = lynx_fail(error, LYNX_NOT_FOUND, "the bundle is not in the ledger: `lynxbench ledger put LEDGER BUNDLE` records it");
   }
   return status;
 }
@@ -352,7 +352,7 @@ static enum lynx_status check_file(struct packing *p, struct lynx_error *error) 
   if (status == LYNX_OK && !m.found)
     status = lynx_fail(error, LYNX_INPUT,
                        "the file's bytes are not those that were recorded (a section was withheld, or SQLite wrote it again); `lynxbench "
-                       "log get LEDGER ROOT` gives the recorded one");
+                       "ledger get LEDGER ROOT` gives the recorded one");
   return status;
 }
 

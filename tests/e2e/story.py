@@ -17,10 +17,10 @@ class Story:
         self.folder, self.ledger, self.port, self.hostile = folder, folder / "team.ledger", l.free_port(), hostile
         self.contract = folder / "c.yaml"
         for team in ("ml", "platform", "procurement"):
-            self("key", team, "--out", folder)
-        self("log", "create", self.ledger, key="ml")
+            self("ledger", "key", team, "--out", folder)
+        self("ledger", "create", self.ledger, key="ml")
         for team in ("platform", "procurement"):
-            self("log", "policy", self.ledger, "--team", folder / f"{team}.pub", key="ml")
+            self("ledger", "policy", self.ledger, "--team", folder / f"{team}.pub", key="ml")
         lax = "steady: reported, instrument_error_at_most: 1, stolen_at_most: 1"
         l.contract(
             str(self.contract),
@@ -33,9 +33,9 @@ class Story:
             method="{warm_up: 200ms, counted: 800ms, drain: 1s, sessions: 2, " + lax + "}",
             signatories="[ml, platform, procurement]",
         )
-        self("sign", self.contract, "--ledger", self.ledger, key="ml")
+        self("ledger", "sign", self.contract, "--ledger", self.ledger, key="ml")
         reservation = ("--reservation", f"closed load is not how users come {hostile}")
-        self("sign", self.contract, "--ledger", self.ledger, *reservation, key="platform")
+        self("ledger", "sign", self.contract, "--ledger", self.ledger, *reservation, key="platform")
         self.runs = []
         for gap, many in (("5ms", BEFORE), ("15ms", AFTER)):
             with l.reference("--mode", "metronome", "--gap", gap, "--first-token", "20ms", port=self.port):
@@ -97,7 +97,7 @@ class Story:
         assert self.n_entries() == n + 1, "the run was killed after its intent"
 
     def n_entries(self):
-        return len(self("log", "list", self.ledger, "--json").stdout.splitlines())
+        return len(self("ledger", "list", self.ledger, "--json").stdout.splitlines())
 
     def single(self):
         """A run of one session, which supports no claim."""

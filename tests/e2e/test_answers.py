@@ -33,7 +33,7 @@ class Given:
         out = f"{self.d}/{name}.lynx"
         r = lynx("run", path, "--out", out, "--quiet")
         check_equal(r.returncode, 0, f"{name}: {r.stderr}")
-        return show(out)["precisions"][0], lynx("claim", out).stdout, r
+        return show(out)["precisions"][0], lynx("show", "--claim", out).stdout, r
 
     def scored(self, name, program):
         with open(f"{self.d}/{name}.py", "w") as f:

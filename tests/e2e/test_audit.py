@@ -129,11 +129,11 @@ def test_anything_in_any_cell(bundle, d):
     tables = tables_of(bundle)
     for _ in range(12 if SANITIZED else 60):
         done = put_anything(bundle, f"{d}/forged.lynx", tables)
-        for command in ("audit", "show", "report") if done else ():
-            r = lynx(command, f"{d}/forged.lynx", *(["--out", f"{d}/forged.html"] if command == "report" else []))
+        for words in (["audit"], ["show"], ["show", "--html", f"{d}/forged.html"]) if done else ():
+            r = lynx(*words, f"{d}/forged.lynx")
             said = r.stdout + r.stderr
             good = r.returncode in (0, 1, 2, 3) and said and "\x1b" not in said
-            check(good, f"{command}, {done}: {r.returncode} {r.stderr[-300:]}")
+            check(good, f"{words}, {done}: {r.returncode} {r.stderr[-300:]}")
 
 
 @pytest.mark.parametrize("section, name", [("request", "rows"), ("fact", "executor")])

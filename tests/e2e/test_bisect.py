@@ -85,7 +85,7 @@ def test_the_bundle_says_it_again_and_supports_no_claim(found):
     with open(out, "rb") as f:
         plan = f.read()
     assert b"(hidden)" in plan
-    claim = l.lynx("claim", out)
+    claim = l.lynx("show", "--claim", out)
     assert claim.returncode != 0 and "perturbed" in claim.stdout + claim.stderr, (claim.stdout, claim.stderr)
     audit = l.lynx("audit", out)
     assert audit.returncode == 1 and "a perturbed run" in audit.stdout, audit.stdout

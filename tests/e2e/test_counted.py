@@ -54,7 +54,7 @@ def test_an_answer_has_as_many_tokens_as_its_last_usage_says(tmp_path, step, las
     out, p = measured(tmp_path, running(step, last), ", continuous_usage: true")
     each = p["output_rate"]["estimate"] / p["request_rate"]["estimate"]  # a busy machine slows both alike
     assert abs(each - last) < 0.15 * last and p["mean_output_tokens"] == last, (each, p["output_rate"])
-    found, claim = check_of(p, "usage"), l.lynx("claim", out)
+    found, claim = check_of(p, "usage"), l.lynx("show", "--claim", out)
     if contradicts:
         assert found["verdict"] == "failed" and "other tokens with their events" in found["text"], found
         assert claim.returncode == 1 and "how many there were is not known" in claim.stdout, claim.stdout
@@ -65,7 +65,7 @@ def test_an_answer_has_as_many_tokens_as_its_last_usage_says(tmp_path, step, las
 def test_answers_without_a_token_support_no_claim(tmp_path):
     out, _ = measured(tmp_path, lambda handler, n, body: Stream(handler).end())
     assert outcomes(out) == {("ok", "")}, outcomes(out)
-    claim = l.lynx("claim", out)
+    claim = l.lynx("show", "--claim", out)
     assert claim.returncode == 1 and "hold no token" in claim.stdout, claim.stdout
 
 
@@ -93,7 +93,7 @@ def texts(n_events, tokens):
 )
 def test_tokens_that_are_not_known_support_no_claim(tmp_path, n_events, tokens, because):
     out, _ = measured(tmp_path, texts(n_events, tokens))
-    claim = l.lynx("claim", out)
+    claim = l.lynx("show", "--claim", out)
     if because:
         assert claim.returncode == 1 and because in claim.stdout, claim.stdout
     else:
@@ -123,8 +123,8 @@ def test_an_error_in_a_stream_is_no_success(tmp_path):
     out, _ = measured(tmp_path, errs)
     assert outcomes(out) == {("error in stream", "the engine is dead")}, outcomes(out)
     assert "the first: 'the engine is dead'" in l.lynx("show", out).stdout
-    l.lynx("report", out, "--out", tmp_path / "r.html")
-    l.lynx("report", out, "--out", tmp_path / "s.html", "--disclose", "shared")
+    l.lynx("show", out, "--html", tmp_path / "r.html")
+    l.lynx("show", out, "--html", tmp_path / "s.html", "--disclose", "shared")
     assert "<q>the engine is dead</q>" in (tmp_path / "r.html").read_text()
     assert "the engine is dead" not in (tmp_path / "s.html").read_text()
 
@@ -143,7 +143,7 @@ def test_requests_of_the_warm_up_that_hold_the_slots_are_told(tmp_path, n_held):
         s.end(TOKENS)
 
     out, _ = measured(tmp_path, holds, regime="{load: closed, concurrency: 4}")
-    claim = l.lynx("claim", out)
+    claim = l.lynx("show", "--claim", out)
     assert ("held 7" in claim.stdout and "smaller load" in claim.stdout) == (n_held == 3), claim.stdout
     assert "of the slots" in claim.stdout or n_held == 0, claim.stdout
     assert claim.returncode == 1 or n_held == 0, claim.stdout

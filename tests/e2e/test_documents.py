@@ -109,7 +109,7 @@ class Place:
             with open(folder / name / "samples_gsm8k_2026-11-28T10-00-00.1.jsonl", "w") as f:
                 for i in range(1000):
                     f.write(json.dumps({"doc_id": i, "doc_hash": str(i), "metrics": ["acc"], "acc": i % 2}) + "\n")
-        self.must("lynxbench key sre")
+        self.must("lynxbench ledger key sre")
         self.must("lynxbench run contract.yaml --out a.lynx && cp a.lynx before.lynx")
         self.must("lynxbench run contract.yaml --out b.lynx")
         for name in ("b", "laptop", "gpu-7"):
@@ -135,9 +135,9 @@ class Place:
         return self.url
 
     def copy(self):
-        """As `lynxbench pull` makes it."""
+        """As `lynxbench ledger pull` makes it."""
         if not (self.folder / "copy.ledger").exists():
-            self.must(f"lynxbench pull {self.serving()} copy.ledger")
+            self.must(f"lynxbench ledger pull {self.serving()} copy.ledger")
         return "copy.ledger"
 
     def stop(self):
@@ -298,8 +298,8 @@ def test_what_make_install_brings(tmp_path):
     r = subprocess.run(["sh", "-c", line], cwd=l.SOURCE, capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stdout + r.stderr
     place = tmp_path / "usr" / "local"
-    said = subprocess.run([place / "bin" / "lynxbench", "version"], capture_output=True, text=True).stdout
-    assert said == l.lynx("version").stdout, said
+    said = subprocess.run([place / "bin" / "lynxbench", "--version"], capture_output=True, text=True).stdout
+    assert said == l.lynx("--version").stdout, said
     names = {path.name for path in place.rglob("*")}
     wanted = {"lynxbench-ref", "lynxbench.h", "lynxbench.pc", "lynxbench-run.1", "_lynxbench", "lynxbench.fish"}
     assert wanted <= names, wanted - names

@@ -93,7 +93,7 @@ def test_phases_of_a_program(good, d):
     for name in ("data", "forward", "before it was sent"):
         check_in(name, r.stdout, f"attribute: {name}")
     check_in("phases, as told", lynx("show", good).stdout, "show")
-    lynx("report", good, "--out", f"{d}/good.html")
+    lynx("show", good, "--html", f"{d}/good.html")
     check_in("Phases, as the executor reports them", open(f"{d}/good.html").read(), "report")
 
 

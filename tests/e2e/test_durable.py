@@ -19,8 +19,8 @@ class Place:
     def __init__(self, d):
         self.d, self.ledger, self.bundle = d, f"{d}/a.ledger", f"{d}/a.lynx"
         self.env = {"HOME": d, "XDG_STATE_HOME": f"{d}/state", "LYNXBENCH_KEY": f"{d}/ml.key"}
-        self.must("key", "ml", "--out", d)
-        self.must("log", "create", self.ledger)
+        self.must("ledger", "key", "ml", "--out", d)
+        self.must("ledger", "create", self.ledger)
         with open(f"{SOURCE}/examples/null.yaml") as f:
             text = f.read().replace("warm_up: 1s, counted: 2s, sessions: 5, drain: 1s", SHORT)
         with open(f"{d}/c.yaml", "w") as f:
@@ -48,7 +48,7 @@ class Place:
         return out, p.returncode == -9
 
     def entries(self, ledger=None):
-        listed = self.must("log", "list", ledger or self.ledger, "--json").stdout.splitlines()
+        listed = self.must("ledger", "list", ledger or self.ledger, "--json").stdout.splitlines()
         return [json.loads(line) for line in listed]
 
     def holds(self, ledger=None):
@@ -64,7 +64,8 @@ def place(d):
 
 def signs(place, ledger, k):
     """An entry of its own each time."""
-    return "sign", f"{place.d}/c.yaml", "--ledger", ledger, "--reservation", f"n{k}", "--out", f"{place.d}/s.json"
+    where = ("--ledger", ledger, "--reservation", f"n{k}", "--out", f"{place.d}/s.json")
+    return "ledger", "sign", f"{place.d}/c.yaml", *where
 
 
 def serve(place):
@@ -106,14 +107,14 @@ def test_log_put(place):
     """The bundle's entry and its file, or neither; and what was acknowledged is there."""
     for k in range(KILLS):
         ledger = f"{place.d}/p{k}.ledger"
-        place.must("log", "create", ledger)
-        out, _ = place.killed("log", "put", ledger, place.bundle)
+        place.must("ledger", "create", ledger)
+        out, _ = place.killed("ledger", "put", ledger, place.bundle)
         place.holds(ledger)
         there = [e for e in place.entries(ledger) if e["kind"] == "bundle"]
         check("entry" not in out or there, f"acknowledged and not there: {out}")
-        check_equal(place("log", "put", ledger, place.bundle).returncode, 0, "again")
+        check_equal(place("ledger", "put", ledger, place.bundle).returncode, 0, "again")
         bundle = next(e for e in place.entries(ledger) if e["kind"] == "bundle")["subjects"]["bundle"]
-        check_equal(place("log", "get", ledger, bundle, "--out", f"{place.d}/g{k}").returncode, 0, "its file")
+        check_equal(place("ledger", "get", ledger, bundle, "--out", f"{place.d}/g{k}").returncode, 0, "its file")
         with open(place.bundle, "rb") as a, open(f"{place.d}/g{k}", "rb") as b:
             check(a.read() == b.read(), "the same bytes")
         os.unlink(f"{place.d}/g{k}")
@@ -122,19 +123,19 @@ def test_log_put(place):
 def test_push(place):
     """A server that is not killed, and a sender that is: what arrived holds, and the rest follows."""
     own = f"{place.d}/own.ledger"
-    place.must("log", "create", own, "--origin", "a.ledger")
+    place.must("ledger", "create", own, "--origin", "a.ledger")
     process, url = serve(place)
     try:
         for k in range(KILLS):
             place.must(*signs(place, own, k))
             if k == 0:
-                place.must("log", "put", own, place.bundle)
-            place.killed("push", own, url)
+                place.must("ledger", "put", own, place.bundle)
+            place.killed("ledger", "push", own, url)
             if k % 10 == 0:
                 place.holds()
-        r = place("push", own, url)
+        r = place("ledger", "push", own, url)
         check_equal(r.returncode, 0, f"the rest: {r.stdout} {r.stderr}")
-        check(" 0 entries sent" in place("push", own, url).stdout, "nothing is left to send")
+        check(" 0 entries sent" in place("ledger", "push", own, url).stdout, "nothing is left to send")
         place.holds()
     finally:
         process.terminate()
@@ -142,16 +143,16 @@ def test_push(place):
 
 
 def test_pull(place):
-    place.must("log", "put", place.ledger, place.bundle)
+    place.must("ledger", "put", place.ledger, place.bundle)
     process, url = serve(place)
     try:
         for k in range(KILLS):
             place.must(*signs(place, url, k))
-            place.killed("pull", url, f"{place.d}/copy.ledger", within=0.15)
+            place.killed("ledger", "pull", url, f"{place.d}/copy.ledger", within=0.15)
             if k % 10 == 0:
-                place.must("pull", url, f"{place.d}/copy.ledger")
+                place.must("ledger", "pull", url, f"{place.d}/copy.ledger")
                 place.holds(f"{place.d}/copy.ledger")
-        place.must("pull", url, f"{place.d}/copy.ledger")
+        place.must("ledger", "pull", url, f"{place.d}/copy.ledger")
         check_equal(len(place.entries(f"{place.d}/copy.ledger")), len(place.entries()), "all of them")
     finally:
         process.terminate()
@@ -173,7 +174,9 @@ def test_serve(place):
         out = client.communicate(timeout=60)[0]
         if "entry" in out.split("signed by")[-1]:
             acknowledged += 1
-            told = [place.must("log", "entry", place.ledger, e["index"], "--raw").stdout for e in place.entries()[-2:]]
+            told = [
+                place.must("ledger", "entry", place.ledger, e["index"], "--raw").stdout for e in place.entries()[-2:]
+            ]
             check(
                 any(json.load(open(f"{place.d}/s.json"))["payload"] in t for t in told),
                 f"acknowledged and not there: {out}",
@@ -193,7 +196,7 @@ def check_postgresql(place, server):
     try:
         url, key = server.url("team"), {"LYNXBENCH_LOG_KEY": f"{place.d}/log.key"}
         for _ in range(100):
-            if place("log", "create", url, **key).returncode == 0:
+            if place("ledger", "create", url, **key).returncode == 0:
                 break
             time.sleep(0.1)
         acknowledged = []
@@ -203,8 +206,8 @@ def check_postgresql(place, server):
                 acknowledged.append(json.load(open(f"{place.d}/s.json"))["payload"])
         r = place("audit", url, **key)
         check_equal(r.returncode, 0, f"{r.stdout} {r.stderr}")
-        n = len(place("log", "list", url, **key).stdout.splitlines())
-        every = "".join(place("log", "entry", url, i, "--raw", **key).stdout for i in range(n))
+        n = len(place("ledger", "list", url, **key).stdout.splitlines())
+        every = "".join(place("ledger", "entry", url, i, "--raw", **key).stdout for i in range(n))
         check_equal([a for a in acknowledged if a not in every], [], "acknowledged and not there")
     finally:
         server.kill()

@@ -57,7 +57,7 @@ def test_a_fault_is_counted_and_shown(tmp_path, fault):
     else:
         check_equal(p["requests"]["failed"], 0, f"{fault}: failed")
         check_equal(p["requests"]["oddities"], {o: 6 for o in oddity}, f"{fault}: oddities")
-    check_equal(lynx("claim", bundle).returncode, 1, f"{fault}: a claim was made of it")
+    check_equal(lynx("show", "--claim", bundle).returncode, 1, f"{fault}: a claim was made of it")
     text = lynx("show", bundle).stdout
     for words in [outcome] if outcome else oddity:
         check_in(words, text, f"{fault}: shown")

@@ -1,4 +1,4 @@
-"""lynxbench envelope: this machine's ceilings are measured, kept, carried by runs, beside what is declared."""
+"""lynxbench calibrate --only machine: its ceilings are measured, kept, carried by runs, beside what is declared."""
 
 import json
 import os
@@ -12,7 +12,9 @@ import lynx as l
 def measured(tmp_path_factory):
     path = tmp_path_factory.mktemp("envelope") / "kept" / "e.json"
     r = l.lynx(
-        "envelope",
+        "calibrate",
+        "--only",
+        "machine",
         "--quiet",
         "--declared",
         "memory.triad=1e9,wake_up.timer=1e-3",
@@ -50,7 +52,7 @@ def test_what_is_declared_stands_beside_it(measured):
 
 @pytest.mark.parametrize("words", ["memory.triad", "=3", "memory.triad=", "a=-1", "a=nan", "a=1,,b=2"])
 def test_what_is_no_declaration_is_told(words):
-    r = l.lynx("envelope", "--declared", words, "--out", "-", "--quiet")
+    r = l.lynx("calibrate", "--only", "machine", "--declared", words, "--out", "-", "--quiet")
     assert r.returncode == 2 and "NAME=N" in r.stderr, r.stderr
 
 

@@ -155,7 +155,7 @@ GPU 00000000:01:00.0
         ("# HELP vllm:x y\n# TYPE vllm:x gauge\nvllm:x 1\n", "metrics page"),
     ],
 )
-@pytest.mark.parametrize("command", [("run",), ("lint",), ("show",), ("claim",), ("report",), ("compare",)])
+@pytest.mark.parametrize("command", [("run",), ("lint",), ("show",), ("show", "--claim"), ("compare",)])
 def test_any_command_says_what_a_file_is(tmp_path, command, text, word):
     path = tmp_path / "given.txt"
     path.write_text(text)
@@ -171,8 +171,8 @@ def test_ledgers_bundles_and_contracts_are_told_apart(tmp_path):
     bundle = os.path.join(SOURCE, "tests", "recorded", "bundles", "small.lynx")
     ledger = tmp_path / "l.ledger"
     key = tmp_path / "ml.key"
-    assert lynx("key", "ml", "--out", tmp_path).returncode == 0
-    r = lynx("log", "create", ledger, "--key", key)
+    assert lynx("ledger", "key", "ml", "--out", tmp_path).returncode == 0
+    r = lynx("ledger", "create", ledger, "--key", key)
     assert r.returncode == 0, r.stderr
     for command in ("run", "lint"):
         assert "a bundle of lynxbench: `lynxbench show` reads it" in lynx(command, bundle).stderr

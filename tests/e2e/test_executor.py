@@ -288,7 +288,7 @@ def test_a_run_joins_hosts(d, served):
         path = contract(f"{d}/hosts.yaml", port, executor=executor)
         r = lynx("run", path, "--out", f"{d}/hosts.lynx", "--quiet")
         check(r.returncode in (0, 3, 4), f"run with hosts: {r.stderr}")
-    check_in("load-balancer was not captured", lynx("claim", f"{d}/hosts.lynx").stdout, "the claim names it")
+    check_in("load-balancer was not captured", lynx("show", "--claim", f"{d}/hosts.lynx").stdout, "the claim names it")
     sql = "SELECT count(*) > 10 FROM fact WHERE key LIKE 'server-1/%' AND moment LIKE 'start:%'"
     check_equal(rows(f"{d}/hosts.lynx", sql), [(1,)], "the host's facts are in the record")
 

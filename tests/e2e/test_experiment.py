@@ -58,7 +58,7 @@ def test_the_bundle_says_it_again(ran):
     assert l.lynx("bisect", out).returncode == 2
     other = l.lynx("perturb", out)
     assert other.returncode == 2 and "lynxbench experiment" in other.stderr, other.stderr
-    assert l.lynx("claim", out).returncode != 0
+    assert l.lynx("show", "--claim", out).returncode != 0
 
 
 def stopped(tool, a, b, out, until, *more):

@@ -10,8 +10,8 @@ COMMANDS = {
     "merge": ["merge", "{d}/p.part1.lynx", "--out", "{d}/new.lynx"],
     "lint": ["lint", f"{SOURCE}/examples/demo.yaml"],
     "show": ["show", "{d}/a.lynx", "--json"],
-    "claim": ["claim", "{d}/a.lynx"],
-    "report": ["report", "{d}/a.lynx", "--out", "{d}/a.html"],
+    "claim": ["show", "--claim", "{d}/a.lynx"],
+    "report": ["show", "{d}/a.lynx", "--html", "{d}/a.html"],
     "bisect": ["bisect", f"{RECORDED}/bundles/bisect.lynx"],
     "experiment": ["experiment", f"{RECORDED}/bundles/experiment.lynx", "--html", "{d}/x.html"],
     "capture": ["capture", "--root", f"{RECORDED}/plain"],
@@ -65,12 +65,12 @@ class Ledger:
     def __init__(self, d):
         self.d = d
         self.home = {"HOME": d, "XDG_STATE_HOME": d + "/state"}
-        lynx("key", "ml", "--out", d, env=self.home)
+        lynx("ledger", "key", "ml", "--out", d, env=self.home)
         self.home["LYNXBENCH_KEY"] = f"{d}/ml.key"
-        lynx("log", "create", f"{d}/first.ledger", env=self.home)
+        lynx("ledger", "create", f"{d}/first.ledger", env=self.home)
         shutil.copy(f"{SOURCE}/examples/null.yaml", f"{d}/c.yaml")
-        lynx("sign", f"{d}/c.yaml", "--ledger", f"{d}/first.ledger", env=self.home)
-        lynx("log", "checkpoint", f"{d}/first.ledger", env=self.home)
+        lynx("ledger", "sign", f"{d}/c.yaml", "--ledger", f"{d}/first.ledger", env=self.home)
+        lynx("ledger", "checkpoint", f"{d}/first.ledger", env=self.home)
         with sqlite3.connect(f"{d}/first.ledger") as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.close()
@@ -89,7 +89,9 @@ class Ledger:
         shutil.copy(f"{d}/first.ledger.key", f"{d}/t.ledger.key")
         more = ["--ledger", f"{d}/t.ledger", "--reservation", text, "--out", f"{d}/s.json"]
         env = environment(**self.home, LD_PRELOAD=SHIM, **env)
-        return subprocess.run([LYNX, "sign", f"{d}/c.yaml", *more], capture_output=True, text=True, env=env, timeout=60)
+        return subprocess.run(
+            [LYNX, "ledger", "sign", f"{d}/c.yaml", *more], capture_output=True, text=True, env=env, timeout=60
+        )
 
     def audit(self):
         other = dict(self.home, XDG_STATE_HOME=self.d + "/other")
@@ -98,7 +100,7 @@ class Ledger:
         return r
 
     def entries(self):
-        return lynx("log", "list", f"{self.d}/t.ledger", env=self.home).stdout
+        return lynx("ledger", "list", f"{self.d}/t.ledger", env=self.home).stdout
 
 
 @pytest.fixture(scope="module")

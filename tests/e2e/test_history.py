@@ -116,10 +116,10 @@ def test_what_is_left_out_and_what_cannot_be_read(runs, tmp_path):
 def ledger(runs):
     env = {"HOME": str(runs), "XDG_STATE_HOME": str(runs / "state"), "LYNXBENCH_KEY": str(runs / "ml.key")}
     path = runs / "team.ledger"
-    assert l.lynx("key", "ml", "--out", runs, env=env).returncode == 0
-    assert l.lynx("log", "create", path, env=env).returncode == 0
+    assert l.lynx("ledger", "key", "ml", "--out", runs, env=env).returncode == 0
+    assert l.lynx("ledger", "create", path, env=env).returncode == 0
     for name in sorted(os.listdir(runs / "runs")):
-        r = l.lynx("log", "put", path, runs / "runs" / name, env=env)
+        r = l.lynx("ledger", "put", path, runs / "runs" / name, env=env)
         assert r.returncode == 0, r.stderr
     return path, env
 
@@ -150,10 +150,10 @@ def forged(runs, ledger, tmp_path):
 
     def forge(alter):
         own = tmp_path / "own.ledger"
-        assert l.lynx("log", "create", own, "--origin", "team.ledger", env=env).returncode == 0
-        listed = [json.loads(x) for x in l.lynx("log", "list", path, "--json", env=env).stdout.splitlines()]
+        assert l.lynx("ledger", "create", own, "--origin", "team.ledger", env=env).returncode == 0
+        listed = [json.loads(x) for x in l.lynx("ledger", "list", path, "--json", env=env).stdout.splitlines()]
         first = next(str(x["index"]) for x in listed if x["kind"] == "bundle")
-        raw = json.loads(l.lynx("log", "entry", path, first, "--raw", env=env).stdout)
+        raw = json.loads(l.lynx("ledger", "entry", path, first, "--raw", env=env).stdout)
         statement = json.loads(base64.b64decode(raw["payload"]))
         alter(statement["predicate"])
         payload = json.dumps(statement, separators=(",", ":")).encode()
@@ -164,7 +164,7 @@ def forged(runs, ledger, tmp_path):
         raw["signatures"][0]["sig"] = base64.b64encode(r.stdout).decode()
         raw["payload"] = base64.b64encode(payload).decode()
         (tmp_path / "entry.json").write_text(json.dumps(raw, separators=(",", ":")))
-        r = l.lynx("log", "add", own, tmp_path / "entry.json", env=env)
+        r = l.lynx("ledger", "add", own, tmp_path / "entry.json", env=env)
         assert r.returncode == 0, r.stderr
         return own, env
 

@@ -23,7 +23,7 @@ def imported(d, *files, code=0, **more):
     found = json.loads(r.stdout)["imported"]
     shown = json.loads(lynx("show", out, "--json").stdout.splitlines()[0])
     check_equal(json.loads(shown["imported"]), found, "the bundle says the same")
-    check_equal(lynx("claim", out).returncode, 1, "no claim can be made")
+    check_equal(lynx("show", "--claim", out).returncode, 1, "no claim can be made")
     for text in found["against"] + found["lacks"]:
         check(any(text in c for c in shown["conditions"]), f"a condition: {text}")
     return found, out
@@ -70,7 +70,7 @@ def test_a_published_run_of_mlperf(d):
         digest = hashlib.sha256(f.read()).hexdigest()
     check_equal(found["files"][0]["sha256"], digest, "its files are named by digest")
     check_in("tokens per second", lynx("show", bundle).stdout, "show tells what was stated")
-    r = lynx("report", bundle, "--out", f"{d}/page.html")
+    r = lynx("show", bundle, "--html", f"{d}/page.html")
     check_equal(r.returncode, 0, r.stderr)
     check_in("mlperf.ttft.1", text_of(f"{d}/page.html"), "and so does the page")
 

@@ -54,7 +54,7 @@ def test_once_finishes_what_is_in_flight(d, port):
     check(r["precisions"][0]["requests"]["ok"] > 5, "what was measured is kept")
     cut = rows(f"{d}/once.lynx", "SELECT count(*) FROM request WHERE outcome = 'unfinished at the end'")
     check_equal(cut, [(0,)], "nothing was cut off")
-    check_equal(lynx("claim", f"{d}/once.lynx").returncode, 1, "no claim")
+    check_equal(lynx("show", "--claim", f"{d}/once.lynx").returncode, 1, "no claim")
 
 
 def test_twice_ends_at_once(d, port):
@@ -79,7 +79,7 @@ def rows_after_kill(d, name, early):
     recovered = lynx("recover", bundle)
     check(recovered.returncode == 0 or early, f"{name}: recovered: {recovered.stderr}")
     r = lynx("show", bundle)
-    check(lynx("claim", bundle).returncode in (1, 2), f"{name}: no claim")
+    check(lynx("show", "--claim", bundle).returncode in (1, 2), f"{name}: no claim")
     if r.returncode == 2:
         check(any(words in r.stderr for words in UNREADABLE), f"{name}: {r.stderr}")
         return 0
@@ -171,6 +171,25 @@ def test_the_disk_fills_while_measuring(d, port):
         incomplete = s.returncode == 2 or "INCOMPLETE" in s.stdout
         check(incomplete or sealed, f"at {share}: {s.stdout[:200]} {s.stderr[:200]}")
     check(n_full >= 3, f"the disk was full in {n_full} of 8 runs")
+
+
+def test_no_entry_names_what_was_not_sealed(tmp_path):
+    whole, cut = f"{SOURCE}/tests/recorded/bundles/small.lynx", tmp_path / "cut.lynx"
+    shutil.copy(whole, cut)
+    with sqlite3.connect(cut) as db:
+        db.execute("DELETE FROM seal")
+    db.close()
+    ledger, signs = tmp_path / "t.ledger", ("--ledger", tmp_path / "t.ledger", "--key", tmp_path / "ml.key")
+    assert lynx("ledger", "key", "ml", "--out", tmp_path).returncode == 0
+    assert lynx("ledger", "create", *signs[1:]).returncode == 0
+    for words in (
+        ("contest", cut, "--ground", "figure", "--text", "x"),
+        ("contest", whole, "--with", cut, "--ground", "figure", "--text", "x"),
+        ("iterate", "open", cut, "--layer", "serving", "--title", "x"),
+    ):
+        r = lynx(*words, *signs)
+        assert r.returncode == 2 and "not sealed" in r.stderr, (words, r.stderr)
+    assert len(lynx("ledger", "list", ledger).stdout.splitlines()) == 1, "the policy alone"
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ class Team:
     def __init__(self, folder):
         self.folder, self.ledger, self.port = folder, folder / "team.ledger", l.free_port()
         self.contract = folder / "c.yaml"
-        self("key", "ml", "--out", folder)
-        self("log", "create", self.ledger)
+        self("ledger", "key", "ml", "--out", folder)
+        self("ledger", "create", self.ledger)
         lax = "steady: reported, instrument_error_at_most: 1, stolen_at_most: 1"
         l.contract(
             str(self.contract),
@@ -50,7 +50,7 @@ class Team:
         return self.entries()[-1]["index"]
 
     def entries(self):
-        return [json.loads(line) for line in self("log", "list", self.ledger, "--json").stdout.splitlines()]
+        return [json.loads(line) for line in self("ledger", "list", self.ledger, "--json").stdout.splitlines()]
 
     def item(self, finding):
         return [x for x in json.loads(self("iterate", "--all", "--json").stdout) if x["finding"] == finding][0]
@@ -198,7 +198,7 @@ def test_hooks_are_told_what_was_signed(team, tmp_path):
     said = server.told[0]
     known = [said[k] for k in ("kind", "owner", "layer", "title", "index", "by")]
     assert known == ["finding", "SRE", "serving", "somebody should know", finding, "ml"], said
-    raw = json.loads(team("log", "entry", team.ledger, finding, "--raw").stdout)
+    raw = json.loads(team("ledger", "entry", team.ledger, finding, "--raw").stdout)
     assert said["envelope"] == raw, "the entry as it was signed"
     program, out = tmp_path / "hook.sh", tmp_path / "out"
     program.write_text(f"#!/bin/sh\ncat > {out}; env >> {out}\n")

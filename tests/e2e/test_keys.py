@@ -42,17 +42,17 @@ def agent(tmp_path):
 
 def test_a_key_stays_in_ssh_agent(agent, tmp_path):
     """What it signs is what a key in a file would have signed; without the agent nothing is."""
-    r = lynx("key", "ml", "--out", tmp_path, "--agent", "ml key", env=agent)
+    r = lynx("ledger", "key", "ml", "--out", tmp_path, "--agent", "ml key", env=agent)
     assert r.returncode == 0, r.stderr
     with open(f"{tmp_path}/ml.key") as f:
         assert re.fullmatch(r"team: ml\nssh-agent: [0-9a-f]{64}\n", f.read())
     key = ("--key", f"{tmp_path}/ml.key")
-    assert lynx("log", "create", f"{tmp_path}/a.ledger", *key, env=agent).returncode == 0
-    signs = ("sign", CONTRACT, *key, "--ledger", f"{tmp_path}/a.ledger", "--out", f"{tmp_path}/s.json")
+    assert lynx("ledger", "create", f"{tmp_path}/a.ledger", *key, env=agent).returncode == 0
+    signs = ("ledger", "sign", CONTRACT, *key, "--ledger", f"{tmp_path}/a.ledger", "--out", f"{tmp_path}/s.json")
     r = lynx(*signs, env=agent)
     assert r.returncode == 0, r.stderr
     assert lynx("audit", f"{tmp_path}/a.ledger", env=agent).returncode == 0
-    checks = ("sign", CONTRACT, "--check", f"{tmp_path}/ml.pub", "--out", f"{tmp_path}/s.json")
+    checks = ("ledger", "sign", CONTRACT, "--check", f"{tmp_path}/ml.pub", "--out", f"{tmp_path}/s.json")
     assert lynx(*checks, env={"SSH_AUTH_SOCK": ""}).returncode == 0
     for gone, words in (({"SSH_AUTH_SOCK": ""}, "SSH_AUTH_SOCK"), ({"SSH_AUTH_SOCK": f"{tmp_path}/none"}, "none")):
         r = lynx(*signs, env=gone)
@@ -63,7 +63,7 @@ def test_a_key_stays_in_ssh_agent(agent, tmp_path):
 
 
 def test_which_keys_ssh_agent_holds_is_said(agent, tmp_path):
-    r = lynx("key", "ml", "--out", tmp_path, "--agent", "rsa", env=agent)
+    r = lynx("ledger", "key", "ml", "--out", tmp_path, "--agent", "rsa", env=agent)
     assert r.returncode == 2 and "it holds: 'ml key', 'other'" in r.stderr, r.stderr
     assert not os.path.exists(f"{tmp_path}/ml.key")
 
@@ -100,7 +100,7 @@ def test_an_agent_that_answers_anything(tmp_path, name):
         one.close()
 
     threading.Thread(target=serve, daemon=True).start()
-    r = lynx("key", "ml", "--out", tmp_path, "--agent", "x", env={"SSH_AUTH_SOCK": f"{tmp_path}/s"})
+    r = lynx("ledger", "key", "ml", "--out", tmp_path, "--agent", "x", env={"SSH_AUTH_SOCK": f"{tmp_path}/s"})
     assert r.returncode in (2, 5) and "ssh-agent" in r.stderr and "\x1b" not in r.stderr, r.stderr
     assert not os.path.exists(f"{tmp_path}/ml.key")
 
@@ -129,18 +129,18 @@ def at_a_terminal(args, answers, env=None):
 def test_a_passphrase_is_asked_for_on_the_terminal(tmp_path):
     word = "far sight"
     asked = [("passphrase for the new key", word), ("erify", word)]
-    code, shown = at_a_terminal(["key", "ml", "--out", tmp_path, "--passphrase"], asked)
+    code, shown = at_a_terminal(["ledger", "key", "ml", "--out", tmp_path, "--passphrase"], asked)
     assert code == 0 and not asked and word not in shown, shown
     with open(f"{tmp_path}/ml.key") as f:
         assert "ENCRYPTED" in f.read()
-    signs = ["sign", CONTRACT, "--key", f"{tmp_path}/ml.key", "--out", f"{tmp_path}/s.json"]
+    signs = ["ledger", "sign", CONTRACT, "--key", f"{tmp_path}/ml.key", "--out", f"{tmp_path}/s.json"]
     code, shown = at_a_terminal(signs, [("Passphrase of", word)])
     assert code == 0 and word not in shown, shown
     code, shown = at_a_terminal(signs, [("Passphrase of", "near sight")])
     assert code == 2 and "does not open it" in shown, shown
     r = lynx(*signs)  # nobody is there: it does not wait
     assert r.returncode == 2 and "none was given" in r.stderr, r.stderr
-    r = lynx("key", "sre", "--out", tmp_path, "--passphrase")
+    r = lynx("ledger", "key", "sre", "--out", tmp_path, "--passphrase")
     assert r.returncode == 2 and not os.path.exists(f"{tmp_path}/sre.key"), r.stderr
 
 
@@ -181,11 +181,13 @@ def test_a_key_stays_on_a_token(tmp_path):
     ]
     subprocess.run(put, env=all_env, check=True, capture_output=True)
     uri = "pkcs11:token=team;object=ml;type=private"
-    r = lynx("key", "ml", "--out", tmp_path, "--pkcs11", uri, env=env)
+    r = lynx("ledger", "key", "ml", "--out", tmp_path, "--pkcs11", uri, env=env)
     assert r.returncode == 0, r.stderr
-    signs = ("sign", CONTRACT, "--key", f"{tmp_path}/ml.key", "--out", f"{tmp_path}/s.json")
+    signs = ("ledger", "sign", CONTRACT, "--key", f"{tmp_path}/ml.key", "--out", f"{tmp_path}/s.json")
     assert lynx(*signs, env=env).returncode == 0
-    assert lynx("sign", CONTRACT, "--check", f"{tmp_path}/ml.pub", "--out", f"{tmp_path}/s.json").returncode == 0
+    assert (
+        lynx("ledger", "sign", CONTRACT, "--check", f"{tmp_path}/ml.pub", "--out", f"{tmp_path}/s.json").returncode == 0
+    )
     r = lynx(*signs, env={**env, "LYNXBENCH_PASSPHRASE": "9999"})
     assert r.returncode == 2 and "PIN" in r.stderr, r.stderr
 

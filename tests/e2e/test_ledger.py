@@ -77,11 +77,11 @@ class Story:
         self.d, self.home = d, {"HOME": d + "/home", "XDG_STATE_HOME": d + "/state"}
         self.ledger, self.path, self.bundle = f"{d}/team.ledger", f"{d}/c.yaml", f"{d}/pulled.lynx"
         for team in ("ml", "sre", "platform"):
-            check_equal(self("key", team, "--out", d).returncode, 0, f"key {team}")
-        check_equal(self("key", "boss", "--out", d, env=PHRASE).returncode, 0, "a key under a passphrase")
-        self.must("log", "create", self.ledger, key="ml")
-        self.must("log", "policy", self.ledger, "--team", f"{d}/sre.pub", "--witness", "--quorum", "1", key="ml")
-        self.must("log", "policy", self.ledger, "--team", f"{d}/boss.pub", key="ml")
+            check_equal(self("ledger", "key", team, "--out", d).returncode, 0, f"key {team}")
+        check_equal(self("ledger", "key", "boss", "--out", d, env=PHRASE).returncode, 0, "a key under a passphrase")
+        self.must("ledger", "create", self.ledger, key="ml")
+        self.must("ledger", "policy", self.ledger, "--team", f"{d}/sre.pub", "--witness", "--quorum", "1", key="ml")
+        self.must("ledger", "policy", self.ledger, "--team", f"{d}/boss.pub", key="ml")
         self.port = free_port()
         build_library(d, 40)
         write(f"{d}/extra", b"0")
@@ -117,13 +117,13 @@ class Story:
         )
 
     def sign(self, *more, key, **kw):
-        return self("sign", self.path, "--ledger", self.ledger, *more, key=key, **kw)
+        return self("ledger", "sign", self.path, "--ledger", self.ledger, *more, key=key, **kw)
 
     def standing(self, bundle):
         return json.loads(self("show", bundle, "--ledger", self.ledger, "--json").stdout.splitlines()[1])
 
     def entries(self):
-        return [json.loads(e) for e in self("log", "list", self.ledger, "--json").stdout.splitlines()]
+        return [json.loads(e) for e in self("ledger", "list", self.ledger, "--json").stdout.splitlines()]
 
     def check_audit(self, what):
         r = self("audit", self.ledger)
@@ -132,10 +132,10 @@ class Story:
     @functools.cached_property
     def agreed(self):
         """Both teams signed, and a witness saw it."""
-        self.must("sign", self.path, "--ledger", self.ledger, key="ml")
+        self.must("ledger", "sign", self.path, "--ledger", self.ledger, key="ml")
         r = self.sign("--reservation", "the cooling is not ours", key="sre")
         assert r.returncode == 0, r.stderr
-        self.must("witness", self.ledger, key="sre")
+        self.must("ledger", "witness", self.ledger, key="sre")
         time.sleep(1.1)  # the witness's word is to the second
         return True
 
@@ -153,7 +153,7 @@ class Story:
         """The bundle as another checkout gets it, and its contract's digest."""
         assert self.recorded
         root = next(e for e in self.entries() if e["kind"] == "bundle")["subjects"]["bundle"]
-        self.must("log", "get", self.ledger, root, "--out", self.bundle)
+        self.must("ledger", "get", self.ledger, root, "--out", self.bundle)
         return json.loads(self("show", self.bundle, "--json").stdout)["contract"]["digest"]
 
     def verify(self, name):
@@ -210,29 +210,29 @@ def story():
 
 def test_keys(story, d):
     check_equal(oct(os.stat(f"{story.d}/ml.key").st_mode & 0o777), "0o600", "a private key is its owner's")
-    check_equal(story("key", "ml", "--out", story.d).returncode, 2, "a key is never overwritten")
-    check_equal(story("key", "two words", "--out", d).returncode, 2, "a name with a blank")
+    check_equal(story("ledger", "key", "ml", "--out", story.d).returncode, 2, "a key is never overwritten")
+    check_equal(story("ledger", "key", "two words", "--out", d).returncode, 2, "a name with a blank")
     check_in(b"ENCRYPTED", read(f"{story.d}/boss.key"), "a key under a passphrase is encrypted")
 
 
 def test_a_ledger_is_never_begun_twice(story):
-    check_equal(story("log", "create", story.ledger, key="ml").returncode, 2, "it is there")
+    check_equal(story("ledger", "create", story.ledger, key="ml").returncode, 2, "it is there")
 
 
 def test_who_is_no_admin_admits_nobody(story):
-    r = story("log", "policy", story.ledger, "--team", f"{story.d}/platform.pub", key="sre")
+    r = story("ledger", "policy", story.ledger, "--team", f"{story.d}/platform.pub", key="sre")
     check_equal(r.returncode, 2, "sre is no admin")
     check_in("no admin", r.stderr, "sre is no admin")
 
 
 def test_a_policy_keeps_what_a_team_was(story):
-    story.must("log", "policy", story.ledger, "--team", f"{story.d}/sre.pub", key="ml")
-    lines = story("log", "policy", story.ledger).stdout.splitlines()
+    story.must("ledger", "policy", story.ledger, "--team", f"{story.d}/sre.pub", key="ml")
+    lines = story("ledger", "policy", story.ledger).stdout.splitlines()
     check(any("sre+" in line and "witness" in line for line in lines), "named again, sre is still a witness")
 
 
 def test_a_making_that_was_cut_short_says_so(story, d):
-    r = story("log", "list", write(f"{d}/cut.ledger", b""))
+    r = story("ledger", "list", write(f"{d}/cut.ledger", b""))
     check_equal(r.returncode, 2, "an empty file")
     check_in("cut short", r.stderr, "an empty file")
 
@@ -242,12 +242,12 @@ def test_a_making_that_was_cut_short_says_so(story, d):
 
 def test_a_signature_holds(story):
     assert story.agreed
-    check_equal(story("sign", story.path, "--check", f"{story.d}/sre.pub").returncode, 0, "sre's")
+    check_equal(story("ledger", "sign", story.path, "--check", f"{story.d}/sre.pub").returncode, 0, "sre's")
     envelope = f"{story.path}.sre.dsse.json"
     kept, held = read(envelope), []
     for at in places_of(kept, 150 if SANITIZED else 400):
         write(envelope, flipped(kept, at))
-        if story("sign", story.path, "--check", f"{story.d}/sre.pub").returncode == 0:
+        if story("ledger", "sign", story.path, "--check", f"{story.d}/sre.pub").returncode == 0:
             held.append(at)
     write(envelope, kept)
     check_equal(held, [], "bytes of a signature that can change unnoticed")
@@ -257,7 +257,7 @@ def test_a_contract_with_another_margin_is_not_what_was_signed(story):
     assert story.agreed
     text = read(story.path)
     write(story.path, text.replace(b"margin: 0.2", b"margin: 0.5"))
-    r = story("sign", story.path, "--check", f"{story.d}/sre.pub")
+    r = story("ledger", "sign", story.path, "--check", f"{story.d}/sre.pub")
     write(story.path, text)
     check_equal(r.returncode, 1, "another margin")
 
@@ -265,18 +265,18 @@ def test_a_contract_with_another_margin_is_not_what_was_signed(story):
 def test_a_strangers_signature_is_refused(story):
     r = story.sign(key="platform")
     check_equal(r.returncode, 2, "it is refused")
-    check_in("log policy", r.stderr, "and the way is said")
+    check_in("ledger policy", r.stderr, "and the way is said")
 
 
 def test_a_passphrase(story):
-    r = story("sign", story.path, key="boss")
+    r = story("ledger", "sign", story.path, key="boss")
     check_equal(r.returncode, 2, "none was given")
     check_in("LYNXBENCH_PASSPHRASE", r.stderr, "none was given")
-    check_equal(story("sign", story.path, key="boss", env=PHRASE).returncode, 0, "with it")
+    check_equal(story("ledger", "sign", story.path, key="boss", env=PHRASE).returncode, 0, "with it")
 
 
 def test_who_is_no_witness(story):
-    check_equal(story("witness", story.ledger, key="ml").returncode, 2, "ml is none")
+    check_equal(story("ledger", "witness", story.ledger, key="ml").returncode, 2, "ml is none")
 
 
 # --- a run, recorded ---
@@ -308,7 +308,7 @@ def test_a_killed_run_counts_as_abandoned(story):
     p.wait()
     kill_servers(story.d)
     time.sleep(0.3)
-    check_in("abandoned", story("claim", f"{story.d}/c.lynx", "--ledger", story.ledger).stdout, "claim")
+    check_in("abandoned", story("show", "--claim", f"{story.d}/c.lynx", "--ledger", story.ledger).stdout, "claim")
     out = story.standing(f"{story.d}/c.lynx")
     more = [out[k] - before[k] for k in ("runs_started", "runs_sealed", "runs_abandoned")]
     check_equal(more, [1, 0, 1], "the abandoned run shows")
@@ -322,7 +322,7 @@ def late(story):
     out = f"{story.d}/late.lynx"
     r = story("run", path, "--out", out, "--ledger", story.ledger, "--quiet", key="ml")
     assert os.path.exists(out), f"late: {r.stdout} {r.stderr}"
-    story("sign", path, "--ledger", story.ledger, key="ml")
+    story("ledger", "sign", path, "--ledger", story.ledger, key="ml")
     return out
 
 
@@ -398,7 +398,7 @@ def test_a_re_measurement_closes_a_contest(story):
     closed = next(c["closed"] for c in story.standing(story.bundle)["contests"] if c["entry_digest"] == digest)
     check_equal(r.returncode, 0, r.stdout + r.stderr)
     check_in("re-measured by sre", closed or "", "a re-measurement closes it")
-    story("report", story.bundle, "--ledger", story.ledger, "--out", f"{story.d}/r.html")
+    story("show", story.bundle, "--ledger", story.ledger, "--html", f"{story.d}/r.html")
     check_in(b"Standing", read(f"{story.d}/r.html"), "the report shows it")
 
 
@@ -550,7 +550,7 @@ def test_somebody_is_told_of_each_finding(story, findings, tmp_path):
 
 
 def predicate(story, entry):
-    return json.loads(story("log", "entry", story.ledger, entry).stdout.split("\n", 1)[1])["predicate"]
+    return json.loads(story("ledger", "entry", story.ledger, entry).stdout.split("\n", 1)[1])["predicate"]
 
 
 def test_a_finding_is_an_entry(story, findings):
@@ -604,7 +604,7 @@ def test_an_iteration_answers_a_finding(story, findings):
     check_equal(inverse, [1.0] * len(compared), f"and the effect that was measured: {words}")
     check(all(f["low"] <= f["after_to_before"] <= f["high"] for f in words["figures"]), f"within bounds: {words}")
     check(any(f["low"] > 1 for f in words["figures"]), f"latencies rose: {words}")
-    check_in("a pause", story("log", "list", story.ledger).stdout, "the list says it")
+    check_in("a pause", story("ledger", "list", story.ledger).stdout, "the list says it")
     story.check_audit("after them")
 
 
@@ -612,7 +612,7 @@ def test_an_iteration_answers_a_finding(story, findings):
 
 
 def check_nothing_is_lost(story, acknowledged):
-    listed = story("log", "list", story.ledger).stdout
+    listed = story("ledger", "list", story.ledger).stdout
     check_equal([a for a in acknowledged if a not in listed], [], "acknowledged entries that are lost")
     story.check_audit("afterwards")
 
@@ -622,19 +622,19 @@ def test_a_digest_may_be_named_by_its_beginning(story, d):
     assert story.pulled
     root = next(e for e in story.entries() if e["kind"] == "bundle")["subjects"]["bundle"]
     for digits in (root, root[:8], root[:13].upper()):
-        r = story("log", "get", story.ledger, digits, "--out", f"{d}/{len(digits)}.lynx")
+        r = story("ledger", "get", story.ledger, digits, "--out", f"{d}/{len(digits)}.lynx")
         check_equal(r.returncode, 0, f"log get {digits}: {r.stderr}")
         check_equal(read(f"{d}/{len(digits)}.lynx"), read(story.bundle), "the same file")
     wrong = ((root[:7], "its first 8 and more"), ("0" * 16, "no digest that begins"), ("x" * 8, "accepted"))
     for digits, word in wrong:
-        r = story("log", "get", story.ledger, digits, "--out", f"{d}/none.lynx")
+        r = story("ledger", "get", story.ledger, digits, "--out", f"{d}/none.lynx")
         check(r.returncode == 2 and word in r.stderr, f"{digits}: {r.returncode} {r.stderr}")
-    raw = [LYNX, "log", "entry", story.ledger, "1", "--raw"]
+    raw = [LYNX, "ledger", "entry", story.ledger, "1", "--raw"]
     envelope = subprocess.run(raw, capture_output=True, check=True).stdout
     leaf = hashlib.sha256(b"\0" + envelope).hexdigest()
-    first = story("log", "entry", story.ledger, "1").stdout
+    first = story("ledger", "entry", story.ledger, "1").stdout
     for name in (leaf, leaf[:8], leaf[:15].upper()):
-        check_equal(story("log", "entry", story.ledger, name).stdout, first, name)
+        check_equal(story("ledger", "entry", story.ledger, name).stdout, first, name)
 
 
 def test_two_writers(story):
@@ -653,7 +653,7 @@ def test_writers_that_are_killed(story):
     acknowledged = []
     env = environment(**story.home, LYNXBENCH_KEY=f"{story.d}/ml.key")
     for i in range(10 if SANITIZED else 30):
-        command = [LYNX, "sign", story.path, "--ledger", story.ledger, "--reservation", f"killed {i}"]
+        command = [LYNX, "ledger", "sign", story.path, "--ledger", story.ledger, "--reservation", f"killed {i}"]
         command += ["--out", f"{story.d}/k{i}.json"]
         p = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         time.sleep(random.random() * 0.03)

@@ -16,27 +16,27 @@ from test_security import NOTHING, a_file, bundle, journal_naming  # noqa: F401 
 
 
 def test_looking_at_a_ledger_deletes_nothing(tmp_path):
-    l.lynx("key", "keeper", "--out", tmp_path)
+    l.lynx("ledger", "key", "keeper", "--out", tmp_path)
     ledger, victim = f"{tmp_path}/team.ledger", a_file(f"{tmp_path}/victim")
-    r = l.lynx("log", "create", ledger, "--key", f"{tmp_path}/keeper.key", "--origin", "test/ledger")
+    r = l.lynx("ledger", "create", ledger, "--key", f"{tmp_path}/keeper.key", "--origin", "test/ledger")
     assert r.returncode == 0, r.stderr
     journal_naming(ledger, victim)
-    for command in (("log", "list", ledger), ("audit", ledger)):
+    for command in (("ledger", "list", ledger), ("audit", ledger)):
         r = l.lynx(*command)
         assert os.path.exists(victim) and r.returncode == 2 and "team.ledger-journal" in r.stderr, r.stderr
 
 
 LOOKS = {
-    "log list": ("log", "list"),
-    "log policy": ("log", "policy"),
-    "log checkpoint": ("log", "checkpoint"),
-    "log export": ("log", "export"),
+    "log list": ("ledger", "list"),
+    "log policy": ("ledger", "policy"),
+    "log checkpoint": ("ledger", "checkpoint"),
+    "log export": ("ledger", "export"),
     "site": ("site",),
     "audit": ("audit",),
     "history": ("history",),
-    "metrics": ("metrics",),
+    "metrics": ("history", "--export", "prometheus"),
     "show": ("show", "BUNDLE", "--ledger"),
-    "claim": ("claim", "BUNDLE", "--ledger"),
+    "claim": ("show", "--claim", "BUNDLE", "--ledger"),
     "evidence": ("evidence", "BUNDLE", "--ledger"),
     "iterate": ("iterate", "--ledger"),
     "audit of a bundle": ("audit", "BUNDLE", "--ledger"),
@@ -51,7 +51,11 @@ def recorded(tmp_path_factory, bundle):
     env = {"HOME": str(d), "XDG_STATE_HOME": str(d / "state"), "LYNXBENCH_KEY": str(d / "keeper.key")}
     (d / "whole").mkdir()
     ledger = d / "whole" / "team.ledger"
-    for words in (("key", "keeper", "--out", d), ("log", "create", ledger), ("log", "put", ledger, bundle)):
+    for words in (
+        ("ledger", "key", "keeper", "--out", d),
+        ("ledger", "create", ledger),
+        ("ledger", "put", ledger, bundle),
+    ):
         r = l.lynx(*words, env=env)
         assert r.returncode == 0, r.stderr
     assert sorted(os.listdir(d / "whole")) == ["team.ledger", "team.ledger.key"], "a writer takes its log in"
@@ -99,7 +103,7 @@ def test_what_a_killed_writer_left_is_read(tmp_path, recorded, cut, index):
     if index == "no index":
         os.remove(work / "team.ledger-shm")
     before = all_of(work)
-    r = l.lynx("log", "list", work / "team.ledger", env={**env, "XDG_STATE_HOME": str(tmp_path / "state")})
+    r = l.lynx("ledger", "list", work / "team.ledger", env={**env, "XDG_STATE_HOME": str(tmp_path / "state")})
     assert r.returncode == 0 and len(r.stdout.splitlines()) == 3, r.stderr
     assert all_of(work) == before
 
@@ -111,7 +115,7 @@ def test_who_may_not_add_changes_nothing(tmp_path, recorded):
     shutil.copytree(made / "killed", work)
     before = all_of(work)
     env = {**env, "XDG_STATE_HOME": str(tmp_path / "state")}
-    for words in (("serve", work / "team.ledger", "--port", "0"), ("log", "add", work / "team.ledger", __file__)):
+    for words in (("serve", work / "team.ledger", "--port", "0"), ("ledger", "add", work / "team.ledger", __file__)):
         r = l.lynx(*words, env=env, timeout=30)
         assert r.returncode == 2 and "key is not at hand" in r.stderr, r.stderr
         assert all_of(work) == before, words
@@ -127,7 +131,7 @@ def test_entries_of_a_log_that_nobody_writes_are_read(tmp_path, recorded, index)
     env = {**env, "XDG_STATE_HOME": str(tmp_path / "state")}
     folder = os.open(work, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_SH)  # as a reader does: the writer leaves its log
-    r = l.lynx("sign", path, "--ledger", work / "team.ledger", "--reservation", "left", env=env)
+    r = l.lynx("ledger", "sign", path, "--ledger", work / "team.ledger", "--reservation", "left", env=env)
     os.close(folder)
     assert r.returncode == 0, r.stderr
     if index != "index":
@@ -135,7 +139,7 @@ def test_entries_of_a_log_that_nobody_writes_are_read(tmp_path, recorded, index)
     if index == "index of zeros":
         (work / "team.ledger-shm").write_bytes(bytes(32768))
     before = all_of(work)
-    for words in (("log", "list"), ("audit",)):
+    for words in (("ledger", "list"), ("audit",)):
         r = l.lynx(*words, work / "team.ledger", env=env)
         assert r.returncode == 0 and ("left" in r.stdout or words == ("audit",)), (r.stdout, r.stderr)
         assert all_of(work) == before
@@ -145,7 +149,9 @@ def test_a_log_that_is_a_link_is_refused(tmp_path, recorded):
     made, env = recorded
     shutil.copytree(made / "whole", tmp_path / "work")
     (tmp_path / "work" / "team.ledger-wal").symlink_to(a_file(f"{tmp_path}/victim"))
-    r = l.lynx("log", "list", tmp_path / "work" / "team.ledger", env={**env, "XDG_STATE_HOME": str(tmp_path / "state")})
+    r = l.lynx(
+        "ledger", "list", tmp_path / "work" / "team.ledger", env={**env, "XDG_STATE_HOME": str(tmp_path / "state")}
+    )
     assert r.returncode == 2 and "no plain file" in r.stderr, r.stderr
 
 
@@ -205,13 +211,11 @@ def test_readers_and_writers_beside_one_another(tmp_path):
     """Entries are added while others look: each look is of one state, none fails; the log is taken in afterwards."""
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
     ledger = tmp_path / "team.ledger"
-    for words in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
+    for words in (("ledger", "key", "ml", "--out", tmp_path), ("ledger", "create", ledger)):
         assert l.lynx(*words, env=env).returncode == 0
     path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
     more = {**environment(), **env}
-    signing = (
-        'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "$0" sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
-    )
+    signing = 'for i in $(seq 12); do "$0" ledger sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
     writers = [
         subprocess.Popen(
             ["sh", "-c", signing, LYNX, path, ledger, str(k)],
@@ -221,17 +225,19 @@ def test_readers_and_writers_beside_one_another(tmp_path):
         )
         for k in range(3)
     ]
-    seen, looks = [], itertools.cycle((("log", "list"), ("audit",), ("history",), ("metrics",)))
+    seen, looks = [], itertools.cycle(
+        (("ledger", "list"), ("audit",), ("history",), ("history", "--export", "prometheus"))
+    )
     while any(w.poll() is None for w in writers):
         words = next(looks)
         r = l.lynx(*words, ledger, env=env)
         assert r.returncode in (0, 3), (words, r.stderr)  # 3: too few runs for a history
-        if words == ("log", "list"):
+        if words == ("ledger", "list"):
             seen.append(len(r.stdout.splitlines()))
     for w in writers:
         assert w.wait() == 0, w.stderr.read()
-    assert seen == sorted(seen) and len(l.lynx("log", "list", ledger, env=env).stdout.splitlines()) == 38, seen
-    assert l.lynx("sign", path, "--ledger", ledger, "--reservation", "alone", env=env).returncode == 0
+    assert seen == sorted(seen) and len(l.lynx("ledger", "list", ledger, env=env).stdout.splitlines()) == 38, seen
+    assert l.lynx("ledger", "sign", path, "--ledger", ledger, "--reservation", "alone", env=env).returncode == 0
     assert sorted(n for n in os.listdir(tmp_path) if "ledger" in n) == ["team.ledger", "team.ledger.key"], "taken in"
 
 
@@ -239,10 +245,10 @@ def test_memory_of_a_ledger_beside_writers(tmp_path):
     """What was seen is remembered while others add: no step back where there was none, and the newest stays."""
     env = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
     ledger = tmp_path / "team.ledger"
-    for words in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
+    for words in (("ledger", "key", "ml", "--out", tmp_path), ("ledger", "create", ledger)):
         assert l.lynx(*words, env=env).returncode == 0
     path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
-    signing = 'for i in $(seq 15); do "$0" sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
+    signing = 'for i in $(seq 15); do "$0" ledger sign "$1" --ledger "$2" --reservation "$3 $i" || exit 1; done'
     words = [["sh", "-c", signing, LYNX, path, str(ledger), str(k)] for k in range(6)]
     writers = [
         subprocess.Popen(w, env={**environment(), **env}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
@@ -251,7 +257,7 @@ def test_memory_of_a_ledger_beside_writers(tmp_path):
     for w in writers:
         assert w.wait() == 0, w.stderr.read()
     (memory,) = glob.glob(f"{tmp_path}/state/lynxbench/ledgers/*.checkpoint")
-    r = l.lynx("log", "checkpoint", ledger, env={**env, "XDG_STATE_HOME": str(tmp_path / "other")})
+    r = l.lynx("ledger", "checkpoint", ledger, env={**env, "XDG_STATE_HOME": str(tmp_path / "other")})
     assert open(memory).read().split("\n")[:3] == r.stdout.split("\n")[:3], "the newest checkpoint"
 
 

@@ -43,7 +43,7 @@ def python(code, *args):
 
 
 def test_a_program_reads_the_bytes_that_the_commands_print(bundle):
-    commands = [("show", bundle, "--json"), ("claim", bundle, "--json"), ("audit", bundle, "--json")]
+    commands = [("show", bundle, "--json"), ("show", bundle, "--claim", "--json"), ("audit", bundle, "--json")]
     printed = "".join(l.lynx(*words).stdout for words in commands)
     r = subprocess.run([READ, bundle], capture_output=True, text=True, timeout=60)
     assert (r.returncode, r.stdout) == (0, printed), r.stderr
@@ -90,7 +90,7 @@ def test_python_has_plain_values(bundle):
     assert {f["figure"] for f in figures} >= {"output_rate", "request_rate"} and contract == NULL and len(root) == 64
     assert audit == json.loads(l.lynx("audit", bundle, "--json").stdout)
     assert [p["line"] for p in problems["problems"] if p["found"] == "fast"] == [2] and problems["grade"] is None
-    assert n_facts > 20 and r.stdout.splitlines()[4] in l.lynx("version").stdout
+    assert n_facts > 20 and r.stdout.splitlines()[4] in l.lynx("--version").stdout
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_what_is_no_form_is_refused(teams):
 
 def test_a_reader_s_token_is_asked_for(teams, tmp_path):
     path = str(tmp_path / "readers")
-    token = json.loads(lynx("reader", "jo", "--json", "--readers", path).stdout)["token"]
+    token = json.loads(lynx("ledger", "reader", "jo", "--json", "--readers", path).stdout)["token"]
     server = Serving(teams.ledger, str(tmp_path), "--readers", path, "--read-only")
     bearer = {"Authorization": f"Bearer {token}"}
     try:

@@ -42,8 +42,8 @@ class Team:
         self.folder, self.ledger, self.port = folder, folder / "team.ledger", l.free_port()
         self.library = folder / "libwire.so"
         (folder / "wire.c").write_text(SOURCE)
-        self("key", "ml", "--out", folder)
-        self("log", "create", self.ledger)
+        self("ledger", "key", "ml", "--out", folder)
+        self("ledger", "create", self.ledger)
         lax = "steady: reported, instrument_error_at_most: 1, stolen_at_most: 1"
         self.contract = folder / "nightly.yaml"
         l.contract(

@@ -40,7 +40,7 @@ def parse(text):
 
 
 def metrics(*args, **kw):
-    r = l.lynx("metrics", *args, **kw)
+    r = l.lynx("history", "--export", "prometheus", *args, **kw)
     assert r.returncode == 0, r.stderr
     return parse(r.stdout)
 
@@ -111,19 +111,19 @@ def test_schedules_are_counted(tmp_path):
 
 def test_what_cannot_be_read_leaves_the_old_file(tmp_path):
     out = tmp_path / "lynx.prom"
-    assert l.lynx("metrics", STEPS, "--out", out).returncode == 0
+    assert l.lynx("history", STEPS, "--export", "prometheus", "--out", out).returncode == 0
     before = out.read_text()
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "a.lynx").write_text("no bundle")
-    r = l.lynx("metrics", tmp_path / "runs", "--out", out)
+    r = l.lynx("history", tmp_path / "runs", "--export", "prometheus", "--out", out)
     assert r.returncode == 2 and out.read_text() == before and "lynxbench_figure{" in before, r.stderr
-    no_format, no_url = (STEPS, "--format", "xml"), (STEPS, "--send", "x")
+    no_format, no_url = (STEPS, "--export", "xml"), (STEPS, "--send", "x")
     wrong = (((), "found no source"), (no_format, "prometheus, otlp"), (no_url, "--send"))
     (tmp_path / "empty").mkdir()
-    r = l.lynx("metrics", tmp_path / "empty", "--out", out)
+    r = l.lynx("history", tmp_path / "empty", "--export", "prometheus", "--out", out)
     assert r.returncode == 3 and out.read_text() == before, r.stderr
     for args, says in wrong:
-        r = l.lynx("metrics", *args, env=l.environment(LYNXBENCH_LEDGER=""))
+        r = l.lynx("history", *args, env=l.environment(LYNXBENCH_LEDGER=""))
         assert r.returncode == 2 and says in r.stderr, r.stderr
 
 
@@ -143,9 +143,9 @@ def test_a_collector_takes_it(story):
         server.taken = []
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
-        r = l.lynx("metrics", story, "--send", f"{address}/v1/metrics")
+        r = l.lynx("history", story, "--send", f"{address}/v1/metrics")
         assert (r.returncode, r.stdout) == (0, ""), r.stderr
-        wrong = l.lynx("metrics", story, "--send", f"{address}/elsewhere")
+        wrong = l.lynx("history", story, "--send", f"{address}/elsewhere")
         server.shutdown()
     assert wrong.returncode == 5 and "HTTP status 404" in wrong.stderr, wrong.stderr
     path, kind, body = server.taken[0]

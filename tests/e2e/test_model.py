@@ -83,7 +83,7 @@ def test_a_precision_is_what_it_says(by_name, name):
 
 
 def test_claims_say_accuracy_and_sessions(bundle, by_name):
-    for c in json.loads(lynx("claim", bundle, "--json").stdout):
+    for c in json.loads(lynx("show", "--claim", bundle, "--json").stdout):
         if not machine.isa(c["precision"]):
             check_in("unavailable", c["refused_because"][0], "an unavailable precision")
             continue

@@ -122,7 +122,7 @@ def test_a_calibration_is_kept_carried_and_a_gate(tmp_path, port):
     with open(kept, "w") as f:
         json.dump(c, f)
     lynx("run", contract(f"{tmp_path}/m.yaml", port), "--out", f"{tmp_path}/gated.lynx", "--quiet", env=env)
-    claim = lynx("claim", f"{tmp_path}/gated.lynx").stdout
+    claim = lynx("show", "--claim", f"{tmp_path}/gated.lynx").stdout
     check_in("instrument-limited: ", claim, "20 requests/s against a ceiling of 30")
 
 

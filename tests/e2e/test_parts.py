@@ -94,7 +94,7 @@ def test_the_record_says_where_the_load_came_from(split):
     check(together, f"all began together: {starts}")
     kept = json.loads(rows(whole, "SELECT value FROM meta WHERE key = 'parts'")[0][0])
     check_equal(kept[1]["part"], 2, "the parts stand in the record")
-    check_in("lynxbench merge", lynx("claim", files[0]).stdout, "a part by itself supports no claim")
+    check_in("lynxbench merge", lynx("show", "--claim", files[0]).stdout, "a part by itself supports no claim")
 
 
 def test_a_closed_loop_shares_its_concurrency_out(d, port):
@@ -117,7 +117,7 @@ def pair(port):
     with folder() as d:
         files = parts(d, "pair", port, 2, regime="{load: constant, rate_per_s: 40}")
         whole, _ = merged(d, "pair", files)
-        yield files, lynx("claim", whole).stdout
+        yield files, lynx("show", "--claim", whole).stdout
 
 
 HOUR = 3600000000000
@@ -159,7 +159,7 @@ CONDITIONS = [
 @pytest.mark.parametrize("words, sql", CONDITIONS)
 def test_a_part_that_keeps_the_whole_from_a_claim(d, pair, words, sql):
     whole, _ = merged(d, "forged", [pair[0][0], forge(pair[0][1], f"{d}/forged.lynx", sql)])
-    claim = lynx("claim", whole).stdout
+    claim = lynx("show", "--claim", whole).stdout
     check(words in claim and words not in pair[1], f"{words}: {claim[:600]}")
 
 
@@ -183,7 +183,7 @@ def test_a_killed_part_is_recovered_first(lost):
 def test_the_whole_says_which_part_is_incomplete(d, lost):
     whole, out = merged(d, "lost", lost[0], code=130)
     check_in("part 2 of 3 is", out["why"], "which")
-    check_equal(lynx("claim", whole).returncode, 1, "no claim")
+    check_equal(lynx("show", "--claim", whole).returncode, 1, "no claim")
     good = "SELECT count(*) FROM request WHERE outcome = 'ok'"
     kept = rows(lost[0][0], good)[0][0]
     check(kept > 0 and rows(whole, good)[0][0] >= kept, "what the others measured is there")

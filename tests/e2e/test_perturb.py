@@ -136,7 +136,7 @@ def test_what_cannot_be_perturbed_is_said(perturbed):
 @pytest.mark.long
 @pytest.mark.quiet
 def test_a_perturbed_run_supports_no_claim(perturbed):
-    r = l.lynx("claim", perturbed[1])
+    r = l.lynx("show", "--claim", perturbed[1])
     assert r.returncode == 1 and "on purpose" in r.stdout, r.stdout
     assert "on purpose" in l.lynx("show", perturbed[1]).stdout
     r = l.lynx("audit", perturbed[1])
@@ -257,7 +257,7 @@ def kill_both(p):
 @pytest.mark.long
 def test_killed_with_its_watchdog_the_next_command_does(tmp_path):
     with l.reference("--shape", "tiny") as port:
-        for command in (["perturb", "--restore"], ["version"]):
+        for command in (["perturb", "--restore"], ["help", "--all"]):
             p = Perturbing(tmp_path, port)
             kill_both(p)
             assert p.left()
@@ -448,7 +448,7 @@ def test_confirm_tries_a_remedy_of_the_operator(one_by_one, remedy, verdict):
     machine.holds(said, planted, within=0.1, widest=0.5)
     assert verdict != "remedied" or said["rung"] == "swapped back", said
     assert "remedy" in said["instead"]
-    assert l.lynx("claim", made).returncode != 0, "a perturbed run supports no claim"
+    assert l.lynx("show", "--claim", made).returncode != 0, "a perturbed run supports no claim"
 
 
 @pytest.fixture(scope="module")
@@ -485,7 +485,7 @@ def test_confirm_by_an_experiment(one_by_one, swapped, tmp_path):
     assert (f"it keeps 4 requests in flight, the run {knee}" in r.stderr) == (knee != 4), (knee, r.stderr)
     ledger = tmp_path / "team.ledger"
     env = {"XDG_STATE_HOME": str(tmp_path / "home"), "LYNXBENCH_KEY": str(tmp_path / "ml.key")}
-    for some in (("key", "ml", "--out", tmp_path), ("log", "create", ledger)):
+    for some in (("ledger", "key", "ml", "--out", tmp_path), ("ledger", "create", ledger)):
         assert l.lynx(*some, env=env).returncode == 0
     record = ["--record", "--ledger", ledger]
     r = l.lynx(*words, "--fact", "--slots", "--run-is", "A", "--json", *record, env=env)
@@ -514,7 +514,7 @@ def test_confirm_slows_the_sleeps_of_a_server_that_it_starts(sleeper):
     path, out, folder = sleeper
     ledger = folder / "l.ledger"
     env = {"XDG_STATE_HOME": str(folder / "home"), "LYNXBENCH_KEY": str(folder / "ml.key")}
-    for words in (("key", "ml", "--out", folder), ("log", "create", ledger)):
+    for words in (("ledger", "key", "ml", "--out", folder), ("ledger", "create", ledger)):
         r = l.lynx(*words, env=env)
         assert r.returncode == 0, r.stderr
     words = ("confirm", out, "sleeping", "--contract", path, "--for", "60s", "--quiet", "--json")
@@ -522,7 +522,7 @@ def test_confirm_slows_the_sleeps_of_a_server_that_it_starts(sleeper):
     r = machine.beside_nothing(lambda k: l.lynx(*words, "--out", folder / f"c{k}.lynx", *record, timeout=300, env=env))
     assert r.returncode == 0, r.stdout + r.stderr
     assert "sleeping " in r.stderr and " entry " in r.stderr, r.stderr
-    kinds = l.lynx("log", "list", ledger, env=env).stdout
+    kinds = l.lynx("ledger", "list", ledger, env=env).stdout
     assert "confirmation" in kinds, kinds
     said = json.loads(r.stdout)
     assert said["target"].startswith("function: time.sleep") and said["threshold"] > 0, said
@@ -626,7 +626,7 @@ def test_a_state_file_that_is_none_is_named_and_kept(tmp_path, text):
     path = state_file(tmp_path, "77", text)
     r = l.lynx("perturb", "--restore", env={"XDG_STATE_HOME": tmp_path})
     assert r.returncode == 4 and path in r.stderr, r.stderr
-    assert path in l.lynx("version", env={"XDG_STATE_HOME": tmp_path}).stderr and os.path.exists(path)
+    assert path in l.lynx("help", "--all", env={"XDG_STATE_HOME": tmp_path}).stderr and os.path.exists(path)
 
 
 def test_a_state_file_reaches_nothing_but_control_groups(tmp_path):

@@ -102,12 +102,12 @@ class Team:
             "LYNXBENCH_KEY": f"{d}/ml.key",
             "LYNXBENCH_LOG_KEY": f"{d}/log.key",
         }
-        self("key", "ml", "--out", d)
-        self.none_yet = self("log", "list", self.url)
-        r = self("log", "create", self.url)
+        self("ledger", "key", "ml", "--out", d)
+        self.none_yet = self("ledger", "list", self.url)
+        r = self("ledger", "create", self.url)
         assert r.returncode == 0, r.stderr
         shutil.copy(f"{SOURCE}/examples/null.yaml", f"{d}/c.yaml")
-        r = self("sign", f"{d}/c.yaml", "--ledger", self.url)
+        r = self("ledger", "sign", f"{d}/c.yaml", "--ledger", self.url)
         assert r.returncode == 0, r.stderr
         r = self("run", f"{d}/c.yaml", "--out", f"{d}/c.lynx", "--ledger", self.url, "--quiet")
         assert r.returncode in RAN, r.stderr
@@ -121,14 +121,16 @@ class Team:
         for i in range(n):
             name = f"{team} {i}"
             to = ("--reservation", name, "--out", f"{self.d}/{team}.{i}.json")
-            r = self("sign", f"{self.d}/c.yaml", "--ledger", self.url, *to, XDG_STATE_HOME=f"{self.d}/state-{team}")
+            r = self(
+                "ledger", "sign", f"{self.d}/c.yaml", "--ledger", self.url, *to, XDG_STATE_HOME=f"{self.d}/state-{team}"
+            )
             (acknowledged if r.returncode == 0 else failed).append(name)
         return acknowledged, failed
 
     def audit(self, state):
         env = {"XDG_STATE_HOME": f"{self.d}/state-{state}"}
         check_equal(self("audit", self.url, **env).returncode, 0, f"{state}: audit")
-        return self("log", "list", self.url, **env).stdout
+        return self("ledger", "list", self.url, **env).stdout
 
 
 @pytest.fixture(scope="module")
@@ -153,19 +155,19 @@ def test_the_suite_of_all_stores(team):
 
 def test_a_ledger_is_begun_once(team):
     check_equal(team.none_yet.returncode, 2, "no ledger yet")
-    check_equal(team("log", "create", team.url).returncode, 2, "a ledger is never begun twice")
+    check_equal(team("ledger", "create", team.url).returncode, 2, "a ledger is never begun twice")
 
 
 def test_settings_in_an_address_are_not_its_name(team):
     url = team.server.url("settings") + "?connect_timeout=9"
-    r = team("log", "create", url, LYNXBENCH_LOG_KEY=f"{team.d}/settings.key")
+    r = team("ledger", "create", url, LYNXBENCH_LOG_KEY=f"{team.d}/settings.key")
     check_in("the ledger settings,", r.stdout, r.stderr)
 
 
 def test_the_bundle_comes_out_as_it_went_in(team):
-    listed = team("log", "list", team.url, "--json").stdout.splitlines()
+    listed = team("ledger", "list", team.url, "--json").stdout.splitlines()
     root = [e["subjects"]["bundle"] for e in map(json.loads, listed) if "bundle" in e["subjects"]][-1]
-    check_equal(team("log", "get", team.url, root, "--out", f"{team.d}/out.lynx").returncode, 0, "get")
+    check_equal(team("ledger", "get", team.url, root, "--out", f"{team.d}/out.lynx").returncode, 0, "get")
     with open(f"{team.d}/out.lynx", "rb") as a, open(f"{team.d}/c.lynx", "rb") as b:
         check(a.read() == b.read(), "the same bytes")
     shown = team("show", f"{team.d}/c.lynx", "--ledger", team.url).stdout
@@ -176,14 +178,14 @@ def test_the_bundle_comes_out_as_it_went_in(team):
 def test_a_password_in_the_address_is_nobodys_to_read(team):
     secret = team.url.replace("lynx@", "lynx:s3cret@")
     for args in (
-        ["log", "list", secret],
+        ["ledger", "list", secret],
         ["audit", secret],
-        ["sign", f"{team.d}/c.yaml", "--ledger", secret],
-        ["log", "create", secret],
+        ["ledger", "sign", f"{team.d}/c.yaml", "--ledger", secret],
+        ["ledger", "create", secret],
         ["show", f"{team.d}/c.lynx", "--ledger", secret],
-        ["log", "entry", secret, "99"],
-        ["log", "list", secret.replace("/team", "/nothing")],
-        ["log", "list", "postgresql://lynx:s3cret@127.0.0.1:1/team"],
+        ["ledger", "entry", secret, "99"],
+        ["ledger", "list", secret.replace("/team", "/nothing")],
+        ["ledger", "list", "postgresql://lynx:s3cret@127.0.0.1:1/team"],
     ):
         r = team(*args)
         check("s3cret" not in r.stdout + r.stderr, f"{args[:2]}: {r.stdout[-300:]} {r.stderr}")
@@ -237,7 +239,7 @@ def test_a_served_ledger_whose_database_is_cut_off_or_started_again(team):
 
     def sign(text):
         more = ("--reservation", text, "--out", f"{team.d}/{text}.json")
-        return team("sign", f"{team.d}/c.yaml", "--ledger", url, *more, HOME=f"{team.d}/other").returncode
+        return team("ledger", "sign", f"{team.d}/c.yaml", "--ledger", url, *more, HOME=f"{team.d}/other").returncode
 
     try:
         check_equal(sign("before"), 0, "before")
@@ -251,17 +253,17 @@ def test_a_served_ledger_whose_database_is_cut_off_or_started_again(team):
     finally:
         server.send_signal(signal.SIGINT)
         check_equal(server.wait(20), 0, "serve ends")
-    listed = team("log", "list", team.url).stdout
+    listed = team("ledger", "list", team.url).stdout
     for text in ("before", "cut 2", "again 2"):
         check_equal(listed.count(text), 1, text)
     check_equal(team("audit", team.url).returncode, 0, "it holds")
 
 
 def test_no_server_and_no_such_store(team):
-    r = team("log", "list", f"postgresql://lynx@127.0.0.1:{free_port()}/team")
+    r = team("ledger", "list", f"postgresql://lynx@127.0.0.1:{free_port()}/team")
     check_equal(r.returncode, 2, "no server")
     check_in("cannot be reached", r.stderr, "no server")
-    check_equal(team("log", "list", "mysql://x/y").returncode, 2, "no such store")
+    check_equal(team("ledger", "list", "mysql://x/y").returncode, 2, "no such store")
 
 
 if __name__ == "__main__":

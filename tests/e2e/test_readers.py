@@ -18,7 +18,7 @@ def teams(tmp_path_factory):
 
 
 def reader(path, *words, code=0):
-    r = lynx("reader", *words, "--readers", path)
+    r = lynx("ledger", "reader", *words, "--readers", path)
     check_equal(r.returncode, code, r.stderr)
     return r
 
@@ -118,9 +118,9 @@ def test_commands_read_with_a_token(guarded, tmp_path):
     server, _, token = guarded
     home = {"XDG_STATE_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     copy = str(tmp_path / "copy.ledger")
-    r = lynx("pull", server.url, copy, env=home)
+    r = lynx("ledger", "pull", server.url, copy, env=home)
     check(r.returncode == 2 and "LYNXBENCH_READER" in r.stderr, r.stderr)
-    r = lynx("pull", server.url, copy, env={**home, "LYNXBENCH_READER": token})
+    r = lynx("ledger", "pull", server.url, copy, env={**home, "LYNXBENCH_READER": token})
     check_equal(r.returncode, 0, r.stderr)
 
 
@@ -164,7 +164,9 @@ def test_changes_at_once_are_all_kept(tmp_path):
     path = str(tmp_path / "readers")
     given(path, "victim")
     words = [[f"r{i}"] for i in range(8)] + [["victim", "--withdraw"]]
-    started = [subprocess.Popen([LYNX, "reader", *w, "--readers", path], stdout=subprocess.DEVNULL) for w in words]
+    started = [
+        subprocess.Popen([LYNX, "ledger", "reader", *w, "--readers", path], stdout=subprocess.DEVNULL) for w in words
+    ]
     check_equal([p.wait() for p in started], [0] * 9, "all of them")
     names = sorted(x["name"] for x in json.loads(reader(path, "--json").stdout))
     check_equal(names, [f"r{i}" for i in range(8)], "none is lost, and none comes back")
@@ -299,17 +301,19 @@ def test_wrong_input(teams, tmp_path):
     ):
         check(says in reader(path, *words, code=2).stderr, (words, says))
     check(not os.path.exists(path), "nothing was written")
-    r = lynx("reader", "jo", env={"LYNXBENCH_READERS": ""})
+    r = lynx("ledger", "reader", "jo", env={"LYNXBENCH_READERS": ""})
     check(r.returncode == 2 and "--readers: missing" in r.stderr, r.stderr)
     replace(path, "jo abc 2027-01-01T00:00:00Z\n")
     check("readers:1:" in reader(path, "jo", code=2).stderr, "a broken file is not written to")
     for words in (["--days", "3"], ["jo", "--withdraw", "--days", "3"]):
         check("--days goes with" in reader(path, *words, code=2).stderr, words)
     with open("/dev/full", "w") as nowhere:
-        full = subprocess.run([LYNX, "reader", "jo", "--readers", path + "2"], stdout=nowhere, stderr=subprocess.PIPE)
+        full = subprocess.run(
+            [LYNX, "ledger", "reader", "jo", "--readers", path + "2"], stdout=nowhere, stderr=subprocess.PIPE
+        )
     check(full.returncode == 4 and b"jo --withdraw" in full.stderr, str(full))
     for words, says in (
-        (["--readers", str(tmp_path / "none")], "lynxbench reader NAME"),
+        (["--readers", str(tmp_path / "none")], "lynxbench ledger reader NAME"),
         (["--readers", path], "readers:1:"),
         (["--trusted-proxy", "127.0.0.1"], "goes with --readers"),
         (["--identity-header", "X"], "--identity-header with"),

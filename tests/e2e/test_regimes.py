@@ -20,7 +20,7 @@ def steady(d, name, *change, method=METHOD):
     with reference(*SERVER, *change) as port:
         path = contract(f"{d}/{name}.yaml", port, method=method, regime="{load: constant, rate_per_s: 60}", checks="[]")
         lynx("run", path, "--out", f"{d}/{name}.lynx", "--quiet")
-        return show(f"{d}/{name}.lynx")["precisions"][0], lynx("claim", f"{d}/{name}.lynx")
+        return show(f"{d}/{name}.lynx")["precisions"][0], lynx("show", "--claim", f"{d}/{name}.lynx")
 
 
 def test_a_flat_run_is_steady(tmp_path):
@@ -83,7 +83,7 @@ def test_looks_are_fixed_ahead_and_what_ended_them_is_told(tmp_path, name):
     check_equal(r.returncode, 0, f"{name}: {r.stderr}")
     check_in(ended, r.stderr, name)
     check_in(ended, show(out)["stopped"], f"{name}: result")
-    claim = lynx("claim", out)
+    claim = lynx("show", "--claim", out)
     if (
         name == "budget" and claim.returncode == 1
     ):  # up to 57 looks are paid for: the sample may not bound even a median
@@ -109,7 +109,7 @@ def test_a_server_in_trouble_ends_the_run(tmp_path):
         r = lynx("run", path, "--out", f"{tmp_path}/harm.lynx", "--quiet")
         check_equal(r.returncode, 4, f"harm: {r.stderr}")
         check(time.time() - started < 40, f"harm: it took {time.time() - started:.0f} s to stop, of 120")
-    check_in("abort SLO", lynx("claim", f"{tmp_path}/harm.lynx").stdout, "harm")
+    check_in("abort SLO", lynx("show", "--claim", f"{tmp_path}/harm.lynx").stdout, "harm")
     check_equal(len(rows(f"{tmp_path}/harm.lynx", "SELECT id FROM session")), 1, "harm: sessions begun")
 
 

@@ -51,7 +51,7 @@ def run():
 
 
 def page_of(bundle):
-    r = lynx("report", bundle, "--out", f"{bundle}.html")
+    r = lynx("show", bundle, "--html", f"{bundle}.html")
     check_equal(r.returncode, 0, f"report: {r.stderr}")
     with open(f"{bundle}.html", encoding="utf-8") as f:
         return f.read()
@@ -128,7 +128,7 @@ CANARY = "canary-9f3"
 
 
 def disclosed(bundle, level):
-    r = lynx("report", bundle, "--disclose", level, "--out", "-")
+    r = lynx("show", bundle, "--disclose", level, "--html", "-")
     check(r.returncode in (0, 1), r.stderr)
     return r.stdout
 
@@ -177,7 +177,7 @@ def test_below_full_nobody_s_own_words_are_shown(planted, level):
 
 
 def test_a_folder_that_does_not_exist(run):
-    r = lynx("report", run, "--out", "/nowhere/x.html")
+    r = lynx("show", run, "--html", "/nowhere/x.html")
     check_equal(r.returncode, 4, "a folder that does not exist")
     check_in("/nowhere/x.html", r.stderr, "and it says which")
 

@@ -94,7 +94,7 @@ def told(teams, what, body):
 
 def altered(teams, kind, subjects, **members):
     """A signed envelope of a team, of which the statement was exchanged."""
-    teams.must("sign", f"{teams.d}/c.yaml", "--key", f"{teams.d}/sre.key", "--out", f"{teams.d}/x.json")
+    teams.must("ledger", "sign", f"{teams.d}/c.yaml", "--key", f"{teams.d}/sre.key", "--out", f"{teams.d}/x.json")
     with open(f"{teams.d}/x.json") as f:
         envelope = json.load(f)
     statement = json.loads(base64.b64decode(envelope["payload"]))
@@ -135,7 +135,7 @@ def test_nobody_else_tells_of_it(teams, tmp_path):
 
 def test_a_server_that_was_started_again_is_told_again(teams, tmp_path):
     ledger, home = f"{tmp_path}/t.ledger", {"HOME": teams.d, "XDG_STATE_HOME": teams.d}
-    lynx("log", "create", ledger, env={**home, "LYNXBENCH_KEY": f"{teams.d}/ml.key"})
+    lynx("ledger", "create", ledger, env={**home, "LYNXBENCH_KEY": f"{teams.d}/ml.key"})
     server = Serving(ledger, teams.d)
     seen = lambda: [x for x in running(server) if x["step"] != "starting"]
     with reference("--mode", "metronome", "--gap", "5ms", "--first-token", "10ms") as port:
@@ -158,7 +158,7 @@ def test_a_server_that_stops_does_not_stop_the_run(teams, tmp_path):
     """It is asked no more; only recording the bundle fails, and says what to do."""
     ledger = f"{tmp_path}/t.ledger"
     home = {"HOME": teams.d, "XDG_STATE_HOME": teams.d}
-    lynx("log", "create", ledger, env={**home, "LYNXBENCH_KEY": f"{teams.d}/ml.key"})
+    lynx("ledger", "create", ledger, env={**home, "LYNXBENCH_KEY": f"{teams.d}/ml.key"})
     server = Serving(ledger, teams.d)
     with reference("--mode", "metronome", "--gap", "5ms", "--first-token", "10ms") as port:
         mine = type("T", (), {"d": teams.d, "url": server.url})
@@ -168,7 +168,7 @@ def test_a_server_that_stops_does_not_stop_the_run(teams, tmp_path):
             time.sleep(0.05)
         server.stop()
         code, said = run.end()
-    check(code == 4 and "next: lynxbench log put" in said, (code, said))
+    check(code == 4 and "next: lynxbench ledger put" in said, (code, said))
     check_equal(show(str(tmp_path / "r.lynx"))["bundle"]["ended"], "complete", "its bundle is whole")
 
 

@@ -53,11 +53,11 @@ def test_every_load_is_judged_as_the_bracket_says(found):
 
 
 def test_claim_and_report_show_it(found):
-    claim = lynx("claim", found).stdout
+    claim = lynx("show", "--claim", found).stdout
     check_in("at the saturation point", claim, "claim")
     check_in("resolution", claim, "claim")
     page = f"{os.path.dirname(found)}/r.html"
-    report = lynx("report", found, "--out", page)
+    report = lynx("show", found, "--html", page)
     check_equal(report.returncode, 0, report.stderr)
     with open(page) as f:
         check_in("Latency against load", f.read(), "report")
@@ -119,7 +119,7 @@ def test_a_range_that_ends_first_is_told():
         bundle = search(d, "range", port, 10, 40, 2)
         text = "not saturated within the allowed range"
         check_in(text, saturation_of(bundle)["text"], "range")
-        check_in(text, lynx("claim", bundle).stdout, "range: claim")
+        check_in(text, lynx("show", "--claim", bundle).stdout, "range: claim")
 
 
 def test_a_short_budget_is_certified_as_coarse_as_it_allows(d):
@@ -138,7 +138,7 @@ def test_a_short_budget_is_certified_as_coarse_as_it_allows(d):
     most = 1 + s["resolution"]
     check(s["passing"] <= CAPACITY * most and s["failing"] >= CAPACITY / most, s["text"])
     check_in(f"certified to {100 * most - 100:.0f} %, where the contract asks for 5 %", s["text"], "text")
-    check_in(f"certified to {100 * most - 100:.0f} %", lynx("claim", f"{d}/b.lynx").stdout, "claim")
+    check_in(f"certified to {100 * most - 100:.0f} %", lynx("show", "--claim", f"{d}/b.lynx").stdout, "claim")
 
 
 def test_a_warm_up_shorter_than_an_answer_is_no_growth(d):

@@ -172,7 +172,7 @@ def test_lengths_drawn_from_a_profile(d, port):
     p = show(f"{d}/drawn.lynx")["precisions"][0]["representativeness"]
     check(p["prompt_length_distance"] < 0.25 and p["output_length_distance"] < 0.25, f"drawn from the profile: {p}")
     words = f"representativeness: profile of {profile['taken_at']} (unsigned), prompt length distance"
-    check_in(words, lynx("claim", f"{d}/drawn.lynx").stdout, "claim")
+    check_in(words, lynx("show", "--claim", f"{d}/drawn.lynx").stdout, "claim")
 
 
 def test_lengths_that_are_not_drawn_from_it(d, port):
@@ -197,7 +197,9 @@ def test_a_claim_names_the_key_of_a_signed_profile(d, port):
     profile = profile_of_azure(d, "--sign", f"{d}/key.pem")
     check_equal(profile["signature"]["key"], public, "the public key of the one that signed")
     run(d, "signed", port, "{load: poisson, rate_per_s: 60}", drawn_from(f"{d}/p.json"), TWO_SESSIONS)
-    check_in(f"(signed, key {public[:16]})", lynx("claim", f"{d}/signed.lynx").stdout, "the claim names the key")
+    check_in(
+        f"(signed, key {public[:16]})", lynx("show", "--claim", f"{d}/signed.lynx").stdout, "the claim names the key"
+    )
 
 
 def test_a_profile_that_was_changed_after_it_was_signed(d):

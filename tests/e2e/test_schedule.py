@@ -245,9 +245,9 @@ def test_a_served_ledger_shows_what_became_of_them(place, tmp_path):
     (folder / "nightly.schedule.jsonl").write_text("\n".join(lines) + "\n")
     (folder / "other.schedule.jsonl").write_text("no JSON\n")
     home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
-    l.lynx("key", "ml", "--out", tmp_path, env=home)
+    l.lynx("ledger", "key", "ml", "--out", tmp_path, env=home)
     ledger = str(tmp_path / "t.ledger")
-    l.lynx("log", "create", ledger, env={**home, "LYNXBENCH_KEY": str(tmp_path / "ml.key")})
+    l.lynx("ledger", "create", ledger, env={**home, "LYNXBENCH_KEY": str(tmp_path / "ml.key")})
     server = Serving(ledger, str(tmp_path), "--schedules", str(folder))
     try:
         [row] = json.loads(server.ask("GET", "/schedule.json")[1])

@@ -97,7 +97,7 @@ def test_names_and_forms(teams):
 
 
 def test_files_have_no_search(teams, d):
-    teams.must("pull", teams.url, f"{d}/copy.ledger", home="fourth")
+    teams.must("ledger", "pull", teams.url, f"{d}/copy.ledger", home="fourth")
     teams.must("site", f"{d}/copy.ledger", f"{d}/public", home="fourth")
     check(not os.path.exists(f"{d}/public/search.html"), "nobody would answer")
     check('search.html' not in open(f"{d}/public/index.html").read(), "and nothing leads to it")

@@ -43,7 +43,7 @@ def bundle(tmp_path_factory):
 
 def programs():
     """The names in the one list of programs that lynxbench starts by itself."""
-    lines = l.lynx("version", "--verbose").stdout.splitlines()
+    lines = l.lynx("--version", "--verbose").stdout.splitlines()
     return [line.split(": ")[1].split(",")[0] for line in lines if line.startswith("program that lynxbench starts: ")]
 
 
@@ -77,7 +77,8 @@ def test_no_program_is_found_by_path(tmp_path):
         finally:
             process.kill()
     assert l.rows(out, "SELECT id FROM session WHERE purpose = 'attribute'"), "profilers had their sessions"
-    assert l.lynx("calibrate", "--quiet", "--out", tmp_path / "c.json", env=home).returncode == 0
+    words = ("calibrate", "--only", "instrument", "--quiet", "--out", tmp_path / "c.json")
+    assert l.lynx(*words, env=home).returncode == 0
     path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING)
     if os.getuid() != 0:  # root's units would be the system's
         l.lynx("schedule", "add", path, "--at", "02:00", env=home)
@@ -143,13 +144,16 @@ def attackable(folder):
     return not os.path.exists(victim)
 
 
-@pytest.mark.parametrize("command", ["show", "claim", "report", "audit", "export", "attribute", "recover"])
+READ_ONE = ["show", "show --claim", "show --html -", "audit", "export", "attribute", "recover"]
+
+
+@pytest.mark.parametrize("command", READ_ONE)
 def test_looking_at_a_bundle_deletes_nothing(tmp_path, bundle, command):
     assert attackable(tmp_path)
     evil, victim = f"{tmp_path}/evil.lynx", a_file(f"{tmp_path}/victim")
     shutil.copy(bundle, evil)
     journal_naming(evil, victim)
-    r = l.lynx(command, evil)
+    r = l.lynx(*command.split(), evil)
     assert os.path.exists(victim) and os.path.exists(f"{evil}-journal"), r.stdout + r.stderr
     said = r.stdout + r.stderr
     assert r.returncode == (1 if command == "audit" else 2) and "evil.lynx-journal" in said, said
@@ -177,14 +181,14 @@ def test_a_pipe_that_nobody_uses_is_given_up(tmp_path, bundle):
     for path in pipes:
         os.mkfifo(path)
     pipe = pipes[7]
-    l.lynx("key", "ml", "--out", tmp_path)
+    l.lynx("ledger", "key", "ml", "--out", tmp_path)
     commands = (
         ("attribute", pipes[0]),
         ("attribute", pipes[1], pipes[1]),
-        ("sign", pipes[2], "--key", tmp_path / "ml.key", "--out", tmp_path / "s.json"),
+        ("ledger", "sign", pipes[2], "--key", tmp_path / "ml.key", "--out", tmp_path / "s.json"),
         ("lint", pipes[3]),
         ("show", pipes[4]),
-        ("report", bundle, "--out", pipes[5]),
+        ("show", bundle, "--html", pipes[5]),
         ("attribute", bundle, "--html", pipes[6]),
     )
     started = [
@@ -224,7 +228,7 @@ def test_a_silent_ledger_server_is_given_up(tmp_path):
         for drips in (False, True):
             s = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             threading.Thread(target=answer, args=(s, drips), daemon=True).start()
-            words = [LYNX, "log", "list", f"http://127.0.0.1:{s.getsockname()[1]}/"]
+            words = [LYNX, "ledger", "list", f"http://127.0.0.1:{s.getsockname()[1]}/"]
             env = {**environment(), "HOME": str(tmp_path / str(drips))}
             started.append(subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         for p in started:
@@ -297,21 +301,21 @@ def test_a_stolen_intent_is_not_claimed(tmp_path):
     ledger, out, forged = tmp_path / "team.ledger", f"{tmp_path}/a.lynx", f"{tmp_path}/forged.lynx"
     path = contract(f"{tmp_path}/null.yaml", 1, executor="{}", workload=NOTHING, signatories="[ml]")
     for words in (
-        ("key", "ml", "--out", tmp_path),
-        ("log", "create", ledger),
-        ("sign", path, "--ledger", ledger),
+        ("ledger", "key", "ml", "--out", tmp_path),
+        ("ledger", "create", ledger),
+        ("ledger", "sign", path, "--ledger", ledger),
         ("run", path, "--out", out, "--quiet", "--ledger", ledger),
     ):
         r = l.lynx(*words, env=env)
         assert r.returncode == 0, (words, r.stderr)
-    r = l.lynx("claim", out, "--ledger", ledger, env=env)
+    r = l.lynx("show", "--claim", out, "--ledger", ledger, env=env)
     assert r.returncode == 0 and "was agreed before the run" in r.stdout, r.stdout + r.stderr
     l.forge(out, forged, "UPDATE request SET end_ns = end_ns - 1 WHERE id = 0")
-    r = l.lynx("claim", forged, "--ledger", ledger, env=env)
+    r = l.lynx("show", "--claim", forged, "--ledger", ledger, env=env)
     assert (
         r.returncode == 1 and "is another bundle" in r.stdout and "was agreed for another bundle" in r.stdout
     ), r.stdout
-    claims = json.loads(l.lynx("claim", forged, "--ledger", ledger, "--json", env=env).stdout)
+    claims = json.loads(l.lynx("show", "--claim", forged, "--ledger", ledger, "--json", env=env).stdout)
     assert claims[0]["claim"] is None and "is another bundle" in claims[0]["refused_because"][-1], claims
     shown = json.loads(l.lynx("show", forged, "--ledger", ledger, "--json", env=env).stdout.splitlines()[1])
     assert (shown["recorded"], shown["agreed"]) == (False, False), shown
@@ -470,7 +474,7 @@ def test_the_executors_log_follows_no_link(tmp_path):
 
 def test_reports_allow_nothing_but_their_own_style(tmp_path, bundle):
     out = f"{tmp_path}/report.html"
-    l.lynx("report", bundle, "--out", out)
+    l.lynx("show", bundle, "--html", out)
     with open(out) as f:
         page = f.read()
     assert page.index("Content-Security-Policy") < page.index("<style>")
@@ -593,12 +597,12 @@ def bystander():
 def test_a_page_does_not_take_the_place_of_what_it_is_made_of(bundle, tmp_path):
     shutil.copy(bundle, f"{tmp_path}/a.lynx")
     os.chmod(f"{tmp_path}/a.lynx", 0o600)
-    r = l.lynx("report", f"{tmp_path}/a.lynx", "--out", f"{tmp_path}/./a.lynx")
+    r = l.lynx("show", f"{tmp_path}/a.lynx", "--html", f"{tmp_path}/./a.lynx")
     assert r.returncode == 2 and "the file that is read" in r.stderr, r.stderr
     assert l.lynx("show", f"{tmp_path}/a.lynx").returncode == 0
     with open(f"{tmp_path}/r.html", "w") as f:
         os.fchmod(f.fileno(), 0o600)
-    assert l.lynx("report", f"{tmp_path}/a.lynx", "--out", f"{tmp_path}/r.html").returncode == 0
+    assert l.lynx("show", f"{tmp_path}/a.lynx", "--html", f"{tmp_path}/r.html").returncode == 0
     assert os.stat(f"{tmp_path}/r.html").st_mode & 0o777 == 0o600, "who could not read it cannot now"
 
 
@@ -620,9 +624,9 @@ def test_an_import_that_is_stopped_leaves_nothing(tmp_path, which):
 
 def exported_ledger(d):
     """A ledger as files."""
-    subprocess.run([LYNX, "key", "ml", "--out", d], check=True, capture_output=True)
-    subprocess.run([LYNX, "log", "create", f"{d}/a.ledger", "--key", f"{d}/ml.key"], check=True, capture_output=True)
-    subprocess.run([LYNX, "log", "export", f"{d}/a.ledger", f"{d}/www"], check=True, capture_output=True)
+    subprocess.run([LYNX, "ledger", "key", "ml", "--out", d], check=True, capture_output=True)
+    subprocess.run([LYNX, "ledger", "create", f"{d}/a.ledger", "--key", f"{d}/ml.key"], check=True, capture_output=True)
+    subprocess.run([LYNX, "ledger", "export", f"{d}/a.ledger", f"{d}/www"], check=True, capture_output=True)
     return f"{d}/www"
 
 
@@ -633,7 +637,7 @@ HARMLESS = "made 0, wrote 0, gone 0, mode 0, net 0, child 0"
     l.SANITIZED or not shutil.which("cc"), reason="needs a compiler, and no sanitizer before the library"
 )
 @pytest.mark.parametrize(
-    "command", ["show", "claim", "export", "diff", "attribute", "audit", "report", "import", "pull"]
+    "command", ["show", "show --claim", "export", "diff", "attribute", "audit", "show --html", "import", "ledger pull"]
 )
 def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, bystander, command):
     """A library in the place of SQLite's and jansson's first calls does what a stranger's file would make them do."""
@@ -653,9 +657,9 @@ def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, bystander
         "diff": [bundle, bundle, "--html", f"{tmp_path}/made/d.html"],
         "attribute": [lines if os.path.exists(lines) else trace],
         "audit": [bundle, "--html", f"{tmp_path}/made/a.html"],
-        "report": [bundle, "--out", f"{tmp_path}/made/r.html"],
+        "show --html": [f"{tmp_path}/made/r.html", bundle],
         "import": [f"{l.SOURCE}/tests/recorded/imports/vllm-bench.json", "--out", f"{tmp_path}/made/i.lynx"],
-        "pull": [exported_ledger(tmp_path), f"{tmp_path}/made/copy.ledger"],
+        "ledger pull": [exported_ledger(tmp_path), f"{tmp_path}/made/copy.ledger"],
     }.get(command, [bundle])
     env = {
         "LD_PRELOAD": f"{tmp_path}/over.so",
@@ -665,19 +669,19 @@ def test_a_reader_that_was_taken_over_can_do_nothing(bundle, tmp_path, bystander
         "TARGET_OLD": f"{tmp_path}/old",
         "XDG_STATE_HOME": f"{tmp_path}/state",  # read before: what a run beside this one perturbs
     }
-    r = l.lynx(command, *files, env=env)
+    r = l.lynx(*command.split(), *files, env=env)
     assert bystander.poll() is None, "another process was ended"
     said = [x for x in r.stderr.splitlines() if x.startswith("made ")]
-    lacks = subprocess.run([LYNX, "version", "--verbose"], capture_output=True, text=True).stdout
+    lacks = subprocess.run([LYNX, "--version", "--verbose"], capture_output=True, text=True).stdout
     assert ": whole" in lacks, lacks
     assert said and set(said) == {HARMLESS}, (r.stdout[-500:], r.stderr[-1000:])
     assert not os.path.exists(f"{tmp_path}/new") and open(f"{tmp_path}/old").read() == "kept"
     wanted = {
         "diff": ["d.html"],
         "audit": ["a.html"],
-        "report": ["r.html"],
+        "show --html": ["r.html"],
         "import": ["i.lynx"],
-        "pull": ["copy.ledger"],
+        "ledger pull": ["copy.ledger"],
     }
     made = [x for x in os.listdir(f"{tmp_path}/made") if not x.endswith(("-wal", "-shm"))]
     assert made == wanted.get(command, []), (made, r.stderr)
@@ -764,7 +768,7 @@ def test_evidence_takes_no_device_s_place(tmp_path, bundle):
     os.mkfifo(f"{tmp_path}/pipe")
     os.symlink(f"{tmp_path}/elsewhere", f"{tmp_path}/link")
     env = {"XDG_STATE_HOME": f"{tmp_path}/state", "LYNXBENCH_KEY": f"{tmp_path}/ml.key"}
-    for words in (("key", "ml", "--out", tmp_path), ("log", "create", f"{tmp_path}/t.ledger")):
+    for words in (("ledger", "key", "ml", "--out", tmp_path), ("ledger", "create", f"{tmp_path}/t.ledger")):
         assert l.lynx(*words, env=env).returncode == 0
     for name in ("pipe", "link"):
         before = os.lstat(f"{tmp_path}/{name}")
@@ -775,12 +779,12 @@ def test_evidence_takes_no_device_s_place(tmp_path, bundle):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may open the kernel's log")
-@pytest.mark.parametrize("command", "show claim audit attribute history import diff,now log,list".split())
+@pytest.mark.parametrize("command", "show show,--claim audit attribute history import diff,now ledger,list".split())
 def test_the_kernels_log_is_not_taken_for_a_record(tmp_path, command):
     """A plain file by its kind, whose reader waits, and takes away what it reads."""
     os.symlink("/proc/kmsg", f"{tmp_path}/z.lynx")
     name, *more = command.split(",")
-    words = [*more, f"{tmp_path}/z.lynx"] if name == "log" else [f"{tmp_path}/z.lynx", *more]
+    words = [*more, f"{tmp_path}/z.lynx"] if name == "ledger" else [f"{tmp_path}/z.lynx", *more]
     r = l.lynx(name, *words, timeout=30)
     assert r.returncode in (1, 2), (r.returncode, r.stderr)
 

@@ -58,9 +58,9 @@ class Teams:
     def __init__(self, d):
         self.d, self.ledger = d, f"{d}/team.ledger"
         for team in ("ml", "sre", "stranger"):
-            self.must("key", team, "--out", d)
-        self.must("log", "create", self.ledger, key="ml")
-        self.must("log", "policy", self.ledger, "--team", f"{d}/sre.pub", "--witness", "--quorum", "1", key="ml")
+            self.must("ledger", "key", team, "--out", d)
+        self.must("ledger", "create", self.ledger, key="ml")
+        self.must("ledger", "policy", self.ledger, "--team", f"{d}/sre.pub", "--witness", "--quorum", "1", key="ml")
         shutil.copy(f"{SOURCE}/examples/null.yaml", f"{d}/c.yaml")
         self.server = Serving(self.ledger, f"{d}/keeper")
         self.url = self.server.url
@@ -79,14 +79,14 @@ class Teams:
 
     def sign(self, ledger, name=None, **kw):
         more = ("--reservation", name, "--out", f"{self.d}/{name}.json") if name else ()
-        return self("sign", f"{self.d}/c.yaml", "--ledger", ledger, *more, **kw)
+        return self("ledger", "sign", f"{self.d}/c.yaml", "--ledger", ledger, *more, **kw)
 
     @functools.cached_property
     def run(self):
         """The bundle of a run that was recorded over HTTP."""
         r = self.sign(self.url, home="sre", key="sre")
         assert r.returncode == 0, r.stderr
-        self.must("witness", self.url, home="sre", key="sre")
+        self.must("ledger", "witness", self.url, home="sre", key="sre")
         out = f"{self.d}/c.lynx"
         r = self("run", f"{self.d}/c.yaml", "--out", out, "--ledger", self.url, "--quiet", home="ml", key="ml")
         assert r.returncode in RAN, f"run: {r.stderr}"
@@ -96,7 +96,7 @@ class Teams:
     def copy(self):
         """A third home's copy of the ledger."""
         assert self.run
-        self.must("pull", self.url, f"{self.d}/copy.ledger", home="third")
+        self.must("ledger", "pull", self.url, f"{self.d}/copy.ledger", home="third")
         return f"{self.d}/copy.ledger"
 
 
@@ -121,9 +121,9 @@ def test_a_run_is_recorded_over_http(teams):
 
 
 def test_pull_brings_entries_and_bundles(teams, d):
-    listed = teams("log", "list", teams.copy, "--json", home="third").stdout.splitlines()
+    listed = teams("ledger", "list", teams.copy, "--json", home="third").stdout.splitlines()
     root = next(e for e in map(json.loads, listed) if e["kind"] == "bundle")["subjects"]["bundle"]
-    teams.must("log", "get", teams.copy, root, "--out", f"{d}/pulled.lynx", home="third")
+    teams.must("ledger", "get", teams.copy, root, "--out", f"{d}/pulled.lynx", home="third")
     with open(f"{d}/pulled.lynx", "rb") as a, open(teams.run, "rb") as b:
         check(a.read() == b.read(), "the same bytes")
     check_equal(teams("audit", teams.copy, home="third").returncode, 0, "the copy holds")
@@ -141,37 +141,37 @@ def test_a_copy_is_not_added_to(teams):
 def test_a_ledger_of_ones_own_pushed(teams):
     """Each entry once, its bundle with it; a stranger's is refused by name."""
     own = f"{teams.d}/own.ledger"
-    teams.must("log", "create", own, "--origin", "team.ledger", home="ml", key="ml")
+    teams.must("ledger", "create", own, "--origin", "team.ledger", home="ml", key="ml")
     for team in ("stranger", "sre"):
-        teams.must("log", "policy", own, "--team", f"{teams.d}/{team}.pub", home="ml", key="ml")
+        teams.must("ledger", "policy", own, "--team", f"{teams.d}/{team}.pub", home="ml", key="ml")
     teams.sign(own, "pushed", home="ml", key="ml")
     # Not ml: in the second of its run that would be the entry the server has.
-    teams("log", "put", own, teams.run, home="ml", key="sre")
-    r = teams("push", own, teams.url, home="ml")
+    teams("ledger", "put", own, teams.run, home="ml", key="sre")
+    r = teams("ledger", "push", own, teams.url, home="ml")
     check_equal(r.returncode, 0, f"push: {r.stdout} {r.stderr}")
     check_in("3 entries sent", r.stdout, "push")
-    r = teams("push", own, teams.url, home="ml")
+    r = teams("ledger", "push", own, teams.url, home="ml")
     check_in("0 entries sent, 3 were there already, 0 refused; 0 bundles sent", r.stdout, "push again")
     teams.sign(own, "strange", home="ml", key="stranger")
-    r = teams("push", own, teams.url, home="ml")
+    r = teams("ledger", "push", own, teams.url, home="ml")
     check_equal(r.returncode, 1, "a stranger's entry is not taken")
     check_in("by stranger", r.stderr, "and is named")
 
 
 def test_an_entry_is_for_the_ledger_that_it_was_signed_for(teams, d):
     """Who has an entry of another ledger, or a signature of none, cannot enter it here."""
-    teams.must("log", "create", f"{d}/b.ledger", home="ml", key="ml")
+    teams.must("ledger", "create", f"{d}/b.ledger", home="ml", key="ml")
     teams.sign(f"{d}/b.ledger", "for-another", home="ml", key="ml")
-    r = teams("log", "add", teams.url, f"{teams.d}/for-another.json", home="third")
+    r = teams("ledger", "add", teams.url, f"{teams.d}/for-another.json", home="third")
     check_equal(r.returncode, 2, "an entry of another ledger")
     check_in("signed for the ledger 'b.ledger', and this one is 'team.ledger'", r.stderr, "and which")
-    r = teams("sign", f"{teams.d}/c.yaml", "--out", f"{d}/s.json", home="ml", key="ml")
+    r = teams("ledger", "sign", f"{teams.d}/c.yaml", "--out", f"{d}/s.json", home="ml", key="ml")
     check_in("--for ORIGIN", r.stdout, "of none")
-    r = teams("log", "add", teams.url, f"{d}/s.json", home="third")
+    r = teams("ledger", "add", teams.url, f"{d}/s.json", home="third")
     check_equal((r.returncode, "signed for no ledger" in r.stderr), (2, True), r.stderr)
     more = ("--for", "team.ledger", "--reservation", "later", "--out", f"{d}/t.json")
-    teams.must("sign", f"{teams.d}/c.yaml", *more, home="ml", key="ml")
-    check_equal(teams("log", "add", teams.url, f"{d}/t.json", home="third").returncode, 0, "signed for this one")
+    teams.must("ledger", "sign", f"{teams.d}/c.yaml", *more, home="ml", key="ml")
+    check_equal(teams("ledger", "add", teams.url, f"{d}/t.json", home="third").returncode, 0, "signed for this one")
 
 
 def test_a_ledger_of_format_1_is_read_and_says_so(teams, d):
@@ -180,36 +180,40 @@ def test_a_ledger_of_format_1_is_read_and_says_so(teams, d):
     r = teams("audit", f"{d}/old.ledger", "--json", home="third")
     check_equal(r.returncode, 0, r.stderr)
     check_in("4 entries are of format 1", r.stdout, "said by an audit")
-    check_equal(len(teams.must("log", "list", f"{d}/old.ledger", home="third").stdout.splitlines()), 4, "read")
+    check_equal(len(teams.must("ledger", "list", f"{d}/old.ledger", home="third").stdout.splitlines()), 4, "read")
     b = f"{d}/new.ledger"
-    teams.must("log", "create", b, "--origin", "old.ledger", home="ml", key="ml")
-    teams.must("log", "policy", b, "--team", f"{teams.d}/sre.pub", home="ml", key="ml")
+    teams.must("ledger", "create", b, "--origin", "old.ledger", home="ml", key="ml")
+    teams.must("ledger", "policy", b, "--team", f"{teams.d}/sre.pub", home="ml", key="ml")
     for i in (2, 3):
         with open(f"{d}/{i}.json", "w") as f:
-            f.write(teams.must("log", "entry", f"{d}/old.ledger", i, "--raw", home="third").stdout)
-        r = teams("log", "add", b, f"{d}/{i}.json", home="third", key="ml")
+            f.write(teams.must("ledger", "entry", f"{d}/old.ledger", i, "--raw", home="third").stdout)
+        r = teams("ledger", "add", b, f"{d}/{i}.json", home="third", key="ml")
         check_equal(r.returncode, 2, r.stdout)
         check_in("format 1, which names no ledger", r.stderr, "an old entry into a new ledger")
 
 
 def test_what_a_team_may_bring(teams, d):
     """Entries and the files that they name count against a quota of the policy, whoever signs it."""
-    teams.must("log", "create", f"{d}/q.ledger", home="q", key="ml")
+    teams.must("ledger", "create", f"{d}/q.ledger", home="q", key="ml")
     quota = ("--team", f"{teams.d}/sre.pub", "--quota")
     for size, code in (("5", 0), ("3 KiB", 2), ("-1", 2), ("9999999TiB", 2), ("0", 2), ("20KiB", 0)):
-        check_equal(teams("log", "policy", f"{d}/q.ledger", *quota, size, home="q", key="ml").returncode, code, size)
+        check_equal(teams("ledger", "policy", f"{d}/q.ledger", *quota, size, home="q", key="ml").returncode, code, size)
     server = Serving(f"{d}/q.ledger", f"{d}/q")
-    r = teams("log", "put", server.url, teams.run, home="sre", key="sre")
+    r = teams("ledger", "put", server.url, teams.run, home="sre", key="sre")
     check_equal(r.returncode, 2, "a bundle above the quota")
     check_in("at most 20480 are agreed", r.stderr, "and what is agreed")
     more = ("--out", f"{d}/s.json", "--ledger", server.url, "--reservation")
     codes = []
     for i in range(6):
-        codes.append(teams("sign", f"{teams.d}/c.yaml", *more, f"{i}" * 3000, home="sre", key="sre").returncode)
+        codes.append(
+            teams("ledger", "sign", f"{teams.d}/c.yaml", *more, f"{i}" * 3000, home="sre", key="sre").returncode
+        )
     check(codes[0] == 0 and codes[-1] == 2, f"entries count too: {codes}")
     check_equal(teams.sign(server.url, "of another", home="ml", key="ml").returncode, 0, "another team has its own")
-    teams.must("log", "policy", f"{d}/q.ledger", *quota, "500KiB", home="q", key="ml")  # beside the server
-    codes = [teams("sign", f"{teams.d}/c.yaml", *more, "more", home="sre", key="sre").returncode for _ in range(2)]
+    teams.must("ledger", "policy", f"{d}/q.ledger", *quota, "500KiB", home="q", key="ml")  # beside the server
+    codes = [
+        teams("ledger", "sign", f"{teams.d}/c.yaml", *more, "more", home="sre", key="sre").returncode for _ in range(2)
+    ]
     check_equal(codes, [0, 0], "what an admin agrees holds from the next entry on, and a replay stays one entry")
     server.stop()
 
@@ -217,13 +221,13 @@ def test_what_a_team_may_bring(teams, d):
 def test_what_was_counted_is_remembered(teams, d):
     """A server that is started again does not count again, unless what it finds is of another tree, or damaged."""
     home = f"{d}/again"
-    teams.must("log", "create", f"{d}/again.ledger", home="again", key="ml")
-    teams.must("log", "policy", f"{d}/again.ledger", "--team", f"{teams.d}/sre.pub", home="again", key="ml")
+    teams.must("ledger", "create", f"{d}/again.ledger", home="again", key="ml")
+    teams.must("ledger", "policy", f"{d}/again.ledger", "--team", f"{teams.d}/sre.pub", home="again", key="ml")
 
     def serve_and_sign(words):
         server = Serving(f"{d}/again.ledger", home)
         more = ("--out", f"{d}/again.json", "--ledger", server.url, "--reservation", words)
-        r = teams("sign", f"{teams.d}/c.yaml", *more, home="sre", key="sre")
+        r = teams("ledger", "sign", f"{teams.d}/c.yaml", *more, home="sre", key="sre")
         server.stop()
         return r
 
@@ -269,12 +273,12 @@ def test_a_file_is_as_long_as_its_entry_says(teams, blob):
 def test_a_ledger_is_read_while_it_is_written(teams, d):
     """Whoever writes takes SQLite's files away at the end; a caged reader cannot make them again."""
     path = f"{d}/w.ledger"
-    teams.must("log", "create", path, home="w", key="ml")
+    teams.must("ledger", "create", path, home="w", key="ml")
     stop = threading.Event()
 
     def write():
         while not stop.is_set():
-            teams("log", "policy", path, "--quorum", "0", home="w", key="ml")
+            teams("ledger", "policy", path, "--quorum", "0", home="w", key="ml")
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -319,7 +323,7 @@ def test_many_at_once(teams):
     assert teams.run
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         names = [x for taken in pool.map(many, ("ml", "sre")) for x in taken]
-    listed = teams("log", "list", teams.url, home="fourth").stdout
+    listed = teams("ledger", "list", teams.url, home="fourth").stdout
     check_equal([x for x in names if listed.count(x) != 1], [], "entries lost or twice")
     check_equal(len(names), 2 * n, "all were taken")
 
@@ -357,14 +361,16 @@ def post_at_once(server, ledger, bodies):
 
 def test_what_comes_at_once_is_added_at_once(teams, d):
     """In few transactions; nobody's entry suffers from another's, and together they stay under the quota."""
-    teams.must("log", "create", f"{d}/o.ledger", home="o", key="ml")
-    teams.must("log", "policy", f"{d}/o.ledger", "--team", f"{teams.d}/sre.pub", "--quota", "20KiB", home="o", key="ml")
+    teams.must("ledger", "create", f"{d}/o.ledger", home="o", key="ml")
+    teams.must(
+        "ledger", "policy", f"{d}/o.ledger", "--team", f"{teams.d}/sre.pub", "--quota", "20KiB", home="o", key="ml"
+    )
     for suffix in ("ledger", "ledger.key"):
         shutil.copy(f"{d}/o.{suffix}", f"{d}/twin.{suffix}")
     for team in ("ml", "sre"):
         for i in range(10):
             more = ("--ledger", f"{d}/twin.ledger", "--reservation", f"{i}" * 3000, "--out", f"{d}/s.json")
-            teams.must("sign", f"{teams.d}/c.yaml", *more, home="twin", key=team)
+            teams.must("ledger", "sign", f"{teams.d}/c.yaml", *more, home="twin", key=team)
     twin = Serving(f"{d}/twin.ledger", f"{d}/twin")
     entries = entries_of(twin)[3:]  # the policies and the contract came first
     twin.stop()
@@ -436,7 +442,7 @@ def test_the_tiles_are_those_of_the_published_layout(teams):
 @pytest.fixture
 def www(teams, d):
     assert teams.copy
-    teams.must("log", "export", teams.ledger, f"{d}/www")
+    teams.must("ledger", "export", teams.ledger, f"{d}/www")
 
     class Quiet(SimpleHTTPRequestHandler):
         def __init__(self, *a, **k):
@@ -453,7 +459,7 @@ def www(teams, d):
 
 def test_pull_from_static_files(teams, www, d):
     shutil.copy(teams.copy, f"{d}/copy.ledger")
-    r = teams("pull", www, f"{d}/copy.ledger", home="third")
+    r = teams("ledger", "pull", www, f"{d}/copy.ledger", home="third")
     check_equal(r.returncode, 0, f"pull from static files: {r.stderr}")
 
 
@@ -468,7 +474,7 @@ def test_pull_from_altered_files(teams, www, d):
         data[at] ^= 1 << random.randrange(8)
         with open(path, "wb") as f:
             f.write(data)
-        r = teams("pull", www, f"{d}/altered{k}.ledger", home="fourth")
+        r = teams("ledger", "pull", www, f"{d}/altered{k}.ledger", home="fourth")
         check(r.returncode in (1, 2, 5), f"{path}, byte {at}: exit {r.returncode}: {r.stdout} {r.stderr}")
         with open(path, "wb") as f:
             f.write(kept)
@@ -487,7 +493,7 @@ def older(teams, d):
     shutil.copy(teams.ledger + ".key", ledger + ".key")
     assert teams.sign(teams.url, os.path.basename(d), home="ml", key="ml").returncode == 0
     copy = f"{d}/copy.ledger"
-    teams.must("pull", teams.url, copy, home="watching")
+    teams.must("ledger", "pull", teams.url, copy, home="watching")
     server = Serving(ledger, f"{d}/other")
     yield server, copy
     server.stop()
@@ -495,7 +501,7 @@ def older(teams, d):
 
 def test_rolled_back(teams, older):
     server, copy = older
-    r = teams("pull", server.url, copy, home="watching")
+    r = teams("ledger", "pull", server.url, copy, home="watching")
     check_equal(r.returncode, 1, "rolled back")
     check_in("ROLLED BACK", r.stderr, "rolled back")
 
@@ -503,7 +509,7 @@ def test_rolled_back(teams, older):
 def test_forked(teams, older):
     server, copy = older
     assert teams.sign(server.url, "another", home="ml2", key="ml").returncode == 0
-    r = teams("pull", server.url, copy, home="watching")
+    r = teams("ledger", "pull", server.url, copy, home="watching")
     check_equal(r.returncode, 1, "forked")
     check_in("FORKED", r.stderr, "forked")
     check_equal(teams("audit", copy, home="watching").returncode, 0, "the copy is as it was")
@@ -715,9 +721,9 @@ def test_https(teams, d):
     server = Serving(f"{d}/own.ledger", f"{d}/home", *pair)
     check(server.url.startswith("https://"), server.url)
     trusting = {"HOME": d, "XDG_STATE_HOME": f"{d}/state", "LYNXBENCH_CA_FILE": f"{d}/c.pem"}
-    r = lynx("pull", server.url, f"{d}/copy.ledger", env=trusting)
+    r = lynx("ledger", "pull", server.url, f"{d}/copy.ledger", env=trusting)
     check_equal(r.returncode, 0, f"by who trusts the certificate: {r.stderr}")
-    r = lynx("pull", server.url, f"{d}/other.ledger", env={"HOME": d, "XDG_STATE_HOME": f"{d}/state2"})
+    r = lynx("ledger", "pull", server.url, f"{d}/other.ledger", env={"HOME": d, "XDG_STATE_HOME": f"{d}/state2"})
     check_equal(r.returncode, 5, f"by who does not: {r.stderr}")
     server.stop()
     r = lynx("serve", f"{d}/own.ledger", "--port", "0", "--certificate", f"{d}/c.pem")
@@ -727,29 +733,30 @@ def test_https(teams, d):
 
 def test_pull_says_what_is_missing_and_asks_again(teams, blob, d):
     """A file that is not served yet: success is not said of it, and the next pull brings it."""
-    teams.must("log", "export", teams.ledger, f"{d}/www")
+    teams.must("ledger", "export", teams.ledger, f"{d}/www")
     stored = f"{d}/www{blob[0]}"
     os.rename(stored, f"{d}/aside")
-    r = teams("pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
+    r = teams("ledger", "pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
     check_equal(r.returncode, 3, f"a file is missing: {r.stdout}")
     check_in(f"missing: the file {blob[0][6:22]}", r.stderr, "which")
-    r = teams("pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
+    r = teams("ledger", "pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
     check_equal(r.returncode, 3, "it is still missing")
-    check_equal(teams("pull", f"{d}/www", f"{d}/copy.ledger", "--no-bundles", home="sixth").returncode, 0, "without")
+    r = teams("ledger", "pull", f"{d}/www", f"{d}/copy.ledger", "--no-bundles", home="sixth")
+    check_equal(r.returncode, 0, "without")
     os.rename(f"{d}/aside", stored)
-    r = teams("pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
+    r = teams("ledger", "pull", f"{d}/www", f"{d}/copy.ledger", home="sixth")
     check_equal(r.returncode, 0, f"now it is served: {r.stderr}")
-    teams.must("log", "get", f"{d}/copy.ledger", blob_root(teams), "--out", f"{d}/out.lynx", home="sixth")
+    teams.must("ledger", "get", f"{d}/copy.ledger", blob_root(teams), "--out", f"{d}/out.lynx", home="sixth")
 
 
 def blob_root(teams):
-    listed = teams("log", "list", teams.url, "--json", home="seventh").stdout.splitlines()
+    listed = teams("ledger", "list", teams.url, "--json", home="seventh").stdout.splitlines()
     return next(e for e in map(json.loads, listed) if e["kind"] == "bundle")["subjects"]["bundle"]
 
 
 def test_nobody_serves(teams):
     url = f"http://127.0.0.1:{free_port()}/"
-    r = teams("log", "list", url, home="fifth")
+    r = teams("ledger", "list", url, home="fifth")
     check_equal(r.returncode, 2, "nobody serves")
     check_in(url.rstrip("/"), r.stderr, "nobody serves")
 

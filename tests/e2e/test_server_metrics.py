@@ -124,7 +124,7 @@ def test_what_the_server_tells(d, name, metrics):
     assert re.search(r"acceptance length +2\.5 tokens per step", text), text
     assert re.search(r"cache hit rate +40 %", text), text
     assert "an event held 2 tokens: the inter-token latency is between events" in text
-    r = lynx("report", bundle, "--out", f"{d}/r.html")
+    r = lynx("show", bundle, "--html", f"{d}/r.html")
     page = open(f"{d}/r.html").read()
     assert r.returncode == 0 and "By the server's own metrics" in page and "<b>acceptance length</b>" in page
     assert page.count("counted time") >= 3, "each has its course over time"

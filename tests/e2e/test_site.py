@@ -58,7 +58,8 @@ def page(server, address):
 def test_prometheus_reads_the_ledger_s_metrics(server, story):
     r, body = get(server, "metrics")
     assert r.status == 200 and r.getheader("Content-Type").startswith("text/plain; version=0.0.4"), r.getheaders()
-    assert body.decode() == l.lynx("metrics", story.ledger).stdout and b"lynxbench_figure_seconds{" in body
+    assert body.decode() == l.lynx("history", story.ledger, "--export", "prometheus").stdout
+    assert b"lynxbench_figure_seconds{" in body
 
 
 class Links(html.parser.HTMLParser):
@@ -156,7 +157,7 @@ def test_a_command_of_the_page_can_be_pasted(story, server):
     m = data(server, f"meeting/{the_contract(server)['digest']}.json")
     commands = [s["command"] for s in m["statements"] if s.get("who") == "ML platform"]
     (command,) = [c for c in commands if "iterate" not in c]
-    assert command.startswith(f"lynxbench log get {server.url.rstrip('/')} ")
+    assert command.startswith(f"lynxbench ledger get {server.url.rstrip('/')} ")
     environment = l.environment(HOME=str(story.folder), XDG_STATE_HOME=str(story.folder))
     environment["PATH"] += ":" + os.environ["BUILD"]
     r = subprocess.run(["sh", "-c", command], cwd=story.folder, env=environment, capture_output=True, text=True)
@@ -248,7 +249,7 @@ def test_a_climb_is_a_curve(tmp_path):
         bundles = [tmp_path / "small.lynx", tmp_path / "experiment.lynx"]
         for bundle in bundles:
             shutil.copy(f"{l.SOURCE}/tests/recorded/bundles/{bundle.name}", bundle)
-            teams.must("log", "put", teams.url, bundle, home="ml", key="ml")
+            teams.must("ledger", "put", teams.url, bundle, home="ml", key="ml")
         climb, run = (l.show(bundle)["bundle"]["root"] for bundle in bundles)
         steps = l.show(bundles[0])["precisions"][0]["climb"]["steps"]
         until = time.monotonic() + 20
@@ -407,10 +408,10 @@ def test_the_page_follows_the_ledger(story, tmp_path):
 
 
 def test_an_empty_ledger_says_what_comes_first(tmp_path):
-    r = l.lynx("key", "ml", "--out", tmp_path)
+    r = l.lynx("ledger", "key", "ml", "--out", tmp_path)
     assert r.returncode == 0
     key = {"LYNXBENCH_KEY": f"{tmp_path}/ml.key", "HOME": str(tmp_path)}
-    r = l.lynx("log", "create", tmp_path / "e.ledger", env=key)
+    r = l.lynx("ledger", "create", tmp_path / "e.ledger", env=key)
     assert r.returncode == 0, r.stderr
     s = Serving(str(tmp_path / "e.ledger"), str(tmp_path))
     try:
@@ -423,9 +424,9 @@ def test_a_contract_that_says_little(tmp_path):
     """No question, no signatories, no run: signed, and that is all."""
     home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "LYNXBENCH_KEY": f"{tmp_path}/ml.key"}
     l.contract(str(tmp_path / "c.yaml"), 9)
-    steps = [("key", "ml", "--out", tmp_path), ("log", "create", tmp_path / "t.ledger")]
-    for words in steps + [("sign", tmp_path / "c.yaml", "--ledger", tmp_path / "t.ledger")]:
-        r = l.lynx(*words, env=home if words[0] != "key" else None)
+    steps = [("ledger", "key", "ml", "--out", tmp_path), ("ledger", "create", tmp_path / "t.ledger")]
+    for words in steps + [("ledger", "sign", tmp_path / "c.yaml", "--ledger", tmp_path / "t.ledger")]:
+        r = l.lynx(*words, env=home if words[1] != "key" else None)
         assert r.returncode == 0, r.stderr
     s = Serving(str(tmp_path / "t.ledger"), str(tmp_path))
     try:
@@ -441,11 +442,11 @@ def test_what_was_said_before_the_bundle_came(story, tmp_path):
     """A contest may stand in the log before the entry of the bundle that it is against."""
     home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "LYNXBENCH_KEY": f"{tmp_path}/ml.key"}
     bundle, ledger = story.runs[0], tmp_path / "t.ledger"
-    steps = [("key", "ml", "--out", tmp_path), ("log", "create", ledger)]
+    steps = [("ledger", "key", "ml", "--out", tmp_path), ("ledger", "create", ledger)]
     steps.append(("contest", bundle, "--ground", "method", "--text", "too short", "--ledger", ledger))
-    steps.append(("log", "put", ledger, bundle))
+    steps.append(("ledger", "put", ledger, bundle))
     for words in steps:
-        r = l.lynx(*words, env=home if words[0] != "key" else None)
+        r = l.lynx(*words, env=home if words[1] != "key" else None)
         assert r.returncode == 0, (words, r.stderr)
     s = Serving(str(ledger), str(tmp_path))
     try:

@@ -79,9 +79,9 @@ def test_no_column_of_a_bundle_reaches_the_terminal(tmp_path, table):
             for words in (
                 ("show", path),
                 ("show", path, "--sessions"),
-                ("claim", path),
+                ("show", "--claim", path),
                 ("attribute", path),
-                ("report", path, "--out", f"{tmp_path}/r.html"),
+                ("show", path, "--html", f"{tmp_path}/r.html"),
                 ("audit", path),
                 ("diff", path, other),
                 ("compare", other, path),
@@ -198,8 +198,8 @@ def test_no_word_of_a_server_reaches_the_terminal(tmp_path, streams, model):
     finally:
         s.shutdown()
     for path in (out, tmp_path / "e.lynx"):
-        for command in ("show", "claim", "attribute", "audit") if path.exists() else ():
-            r = said(command, path)
+        for command in (["show"], ["show", "--claim"], ["attribute"], ["audit"]) if path.exists() else ():
+            r = said(*command, path)
             check_clean(r.stdout + r.stderr, command)
 
 
@@ -237,17 +237,17 @@ def team(tmp_path_factory):
     env = {"HOME": str(d), "XDG_STATE_HOME": str(d / "state"), "LYNXBENCH_KEY": str(d / "ml.key")}
     l.contract(f"{d}/c.yaml", 1, executor="{}", workload=NOTHING)
     for words in (
-        ("key", "ml", "--out", d),
-        ("log", "create", d / "t.ledger"),
-        ("sign", d / "c.yaml", "--ledger", d / "t.ledger"),
+        ("ledger", "key", "ml", "--out", d),
+        ("ledger", "create", d / "t.ledger"),
+        ("ledger", "sign", d / "c.yaml", "--ledger", d / "t.ledger"),
     ):
         assert said(*words, env=env).returncode == 0, words
     return d, env
 
 
 SAYS = [
-    ("version",),
-    ("version", "--verbose"),
+    ("--version",),
+    ("--version", "--verbose"),
     ("help",),
     ("--help",),
     ("show", "--help"),
@@ -259,27 +259,27 @@ SAYS = [
     ("lint", "D/c.yaml", "--canonical"),
     ("lint", "--schema"),
     ("lint", "--reference"),
-    ("log", "list", "D/t.ledger"),
-    ("log", "list", "D/t.ledger", "--json"),
-    ("log", "entry", "D/t.ledger", "0"),
-    ("log", "entry", "D/t.ledger", "0", "--raw"),
-    ("log", "policy", "D/t.ledger"),
-    ("log", "checkpoint", "D/t.ledger"),
+    ("ledger", "list", "D/t.ledger"),
+    ("ledger", "list", "D/t.ledger", "--json"),
+    ("ledger", "entry", "D/t.ledger", "0"),
+    ("ledger", "entry", "D/t.ledger", "0", "--raw"),
+    ("ledger", "policy", "D/t.ledger"),
+    ("ledger", "checkpoint", "D/t.ledger"),
     ("iterate", "--ledger", "D/t.ledger"),
     ("iterate", "--ledger", "D/t.ledger", "--json"),
     ("history", "R/small.lynx"),
     ("show", "R/small.lynx"),
     ("show", "R/small.lynx", "--json"),
-    ("claim", "R/small.lynx"),
+    ("show", "--claim", "R/small.lynx"),
     ("attribute", "R/small.lynx"),
     ("audit", "R/small.lynx"),
     ("export", "R/small.lynx", "--format", "vllm"),
-    ("metrics", "R/small.lynx"),
+    ("history", "R/small.lynx", "--export", "prometheus"),
     ("capture", "--json"),
     ("run", "D/c.yaml", "--quiet", "--out", "T/o.lynx"),
     ("run", "D/c.yaml", "--quiet", "--out", "T/o.lynx", "--json"),
-    ("key", "new", "--out", "T"),
-    ("sign", "D/c.yaml", "--out", "T/s.json"),
+    ("ledger", "key", "new", "--out", "T"),
+    ("ledger", "sign", "D/c.yaml", "--out", "T/s.json"),
 ]
 
 
@@ -312,13 +312,13 @@ def test_a_next_step_begins_as_the_call_did(tmp_path, by_name):
     name = "lynxbench" if by_name else "bin/lynxbench"
     env = l.environment(HOME=str(tmp_path), PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
     ours, theirs = pty.openpty()
-    words = [name, "key", "ml", "--out", "."]
+    words = [name, "ledger", "key", "ml", "--out", "."]
     subprocess.run(words, stdout=theirs, stderr=theirs, env=env, cwd=tmp_path, timeout=60)
     os.close(theirs)
     told = os.read(ours, 1 << 16).decode().replace("\r", "")
     os.close(ours)
     (step,) = re.findall(r"^next: (.*)$", told, re.M)
-    assert step == f"{name} sign CONTRACT.yaml --key ./ml.key", told
+    assert step == f"{name} ledger sign CONTRACT.yaml --key ./ml.key", told
     step = step.replace("CONTRACT.yaml", l.contract(f"{tmp_path}/c.yaml", 1)) + " --for a/ledger"
     r = subprocess.run(["sh", "-c", step], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert r.returncode == 0, (step, r.stderr)

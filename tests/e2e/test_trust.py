@@ -161,24 +161,24 @@ def test_a_verification_that_can_decide_nothing_is_not_run(tmp_path):
 
 
 @pytest.mark.parametrize("what", FORGERIES)
-@pytest.mark.parametrize("command", ["show", "report", "claim", "compare", "verify", "audit"])
+@pytest.mark.parametrize("command", ["show", "show --html", "show --claim", "compare", "verify", "audit"])
 def test_impossible_rows_are_refused(honest, tmp_path, what, command):
     bad = forge(honest, f"{tmp_path}/bad.lynx", FORGERIES[what])
     arguments = {
         "compare": (bad, honest),
         "verify": (bad, "--against", honest),
-        "report": (bad, "--out", f"{tmp_path}/r.html"),
+        "show --html": (f"{tmp_path}/r.html", bad),
     }
-    r = lynx(command, *arguments.get(command, (bad,)))
+    r = lynx(*command.split(), *arguments.get(command, (bad,)))
     assert r.returncode not in (0,), r.stdout
-    said = r.stdout + r.stderr + (open(f"{tmp_path}/r.html").read() if command == "report" else "")
+    said = r.stdout + r.stderr + (open(f"{tmp_path}/r.html").read() if command == "show --html" else "")
     assert "no run can have written" in said or command == "audit", said
 
 
 def test_one_intent_has_one_bundle(tmp_path):
     d = str(tmp_path)
-    lynx("key", "ml", "--out", d, code=0)
-    lynx("log", "create", f"{d}/l.lynxlog", "--key", f"{d}/ml.key", code=0)
+    lynx("ledger", "key", "ml", "--out", d, code=0)
+    lynx("ledger", "create", f"{d}/l.lynxlog", "--key", f"{d}/ml.key", code=0)
     with reference("--mode", "metronome", "--gap", "5ms") as port:
         lynx(
             "run",
@@ -194,7 +194,7 @@ def test_one_intent_has_one_bundle(tmp_path):
     if not os.path.exists(f"{d}/l.lynxlog"):
         pytest.fail("no ledger was made")
     second = forge(f"{d}/a.lynx", f"{d}/b.lynx", "UPDATE request SET end_ns = end_ns + 1000")
-    r = lynx("log", "put", f"{d}/l.lynxlog", second, "--key", f"{d}/ml.key")
+    r = lynx("ledger", "put", f"{d}/l.lynxlog", second, "--key", f"{d}/ml.key")
     assert r.returncode != 0 and "intent" in r.stderr, r.stdout + r.stderr
 
 
@@ -211,8 +211,8 @@ def test_a_plain_server_is_attributed_to_nobody(honest):
 
 
 def test_conditions_are_told_beside_figures(honest):
-    for command in ("show", "claim"):
-        text = lynx(command, honest).stdout
+    for words in (["show"], ["show", "--claim"]):
+        text = lynx(*words, honest).stdout
         assert "other processes used" in text and "steal" in text, text  # throttling: where there is a control group
 
 
@@ -228,8 +228,8 @@ def test_a_declared_fact_without_counterpart_is_named(tmp_path):
         wrong = run(str(tmp_path), "wrong", port, executor=executor)
         lint = lynx("lint", f"{tmp_path}/declared.yaml").stdout
     assert "procurement.memory, a fact that no probe reads" in lint and "memory.size" in lint, lint
-    assert "compared with nothing: procurement.memory" in lynx("claim", out).stdout
-    assert "declared '1 byte', found" in lynx("claim", wrong, code=1).stdout
+    assert "compared with nothing: procurement.memory" in lynx("show", "--claim", out).stdout
+    assert "declared '1 byte', found" in lynx("show", "--claim", wrong, code=1).stdout
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -246,7 +246,7 @@ def test_a_server_that_somebody_restarted_supports_no_claim(tmp_path, again):
                 first.close()
                 contexts.enter_context(reference("--mode", "metronome", port=port))
             assert process.wait(60) is not None
-    said = lynx("claim", f"{tmp_path}/c.lynx").stdout
+    said = lynx("show", "--claim", f"{tmp_path}/c.lynx").stdout
     assert ("the server was restarted" in said) == again, said
     assert ("was not restarted between" in said) == (not again), said
 
@@ -280,7 +280,7 @@ def test_length_is_not_decided_without_usage(tmp_path):
     with server(half) as s:
         out = run(str(tmp_path), "half", s.server_port)
     assert check_of(out, "length")["verdict"] == "not decided"
-    assert "not decided: length" in lynx("claim", out).stdout or lynx("claim", out).returncode == 1
+    assert "not decided: length" in lynx("show", "--claim", out).stdout or lynx("show", "--claim", out).returncode == 1
 
 
 UNSEEN = {"blank": " ", "zero width": "\u200b", "soft hyphen": "\u00ad", "filler": "\u3164", "tag": "\U000e0020"}
@@ -328,7 +328,7 @@ def test_any_first_token_sent_before_the_model_ran_does_not_pass(tmp_path, first
         regime = "{load: constant, rate_per_s: 15}"
         out = run(str(tmp_path), "early", s.server_port, workload=LONGER, regime=regime, slo=slo)
     assert check_of(out, "first_token")["verdict"] == "not decided", check_of(out, "first_token")
-    claim = lynx("claim", out).stdout
+    claim = lynx("show", "--claim", out).stdout
     assert re.search("not decided: [a-z_, ]*first_token", claim)
     first, behind = re.search(r"p50 not decided: on average ([\d.]+) ms until .* and ([\d.]+) ms until", claim).groups()
     assert float(first) < 30 and 145 < float(behind) < 200, claim
@@ -462,7 +462,7 @@ def test_prompts_are_cut_between_words(tmp_path):
     for prompt in asked:
         assert prompt == prompt.strip() and set(prompt.split(" ")) <= words, prompt
         assert f" {prompt[len(prefix):].strip()} " in f" {text} ", prompt
-    assert "cut from a text" in lynx("claim", out).stdout
+    assert "cut from a text" in lynx("show", "--claim", out).stdout
 
 
 NEVER = [
@@ -491,10 +491,10 @@ def test_what_never_happened_is_impossible(measured, tmp_path, sql, words):
     """By whoever seals it again: show, claim, report and audit refuse it, and no latency is below zero."""
     assert lynx("show", measured).returncode == 0
     forged = forge(measured, f"{tmp_path}/forged.lynx", sql)
-    for command in ("show", "claim", "audit"):
-        r = lynx(command, forged, code=1)
+    for command in (["show"], ["show", "--claim"], ["audit"]):
+        r = lynx(*command, forged, code=1)
         assert words in r.stdout + r.stderr, (command, r.stdout[:800])
-    assert lynx("report", forged, "--out", f"{tmp_path}/r.html").returncode == 1
+    assert lynx("show", forged, "--html", f"{tmp_path}/r.html").returncode == 1
 
 
 def past_the_end(handler, n, body):
@@ -568,7 +568,7 @@ def test_a_lag_that_nobody_told_is_not_0(tmp_path):
     assert r.returncode in l.RAN, r.stderr
     p = shown(out)["precisions"][0]
     assert p["send_lag"]["p50"] > 0 and p["read_lag"]["p99"] is None, (p["send_lag"], p["read_lag"])
-    said = lynx("show", out, code=None).stdout + lynx("claim", out, code=None).stdout
+    said = lynx("show", out, code=None).stdout + lynx("show", "--claim", out, code=None).stdout
     assert "lag p50 0 ns" not in said and "lag p99 0 ns" not in said, said
     assert "read lag p99 unknown" in said or "instrument-limited" not in said, said
 
@@ -607,7 +607,7 @@ def test_tokens_that_come_at_once_have_no_time_between_them(tmp_path):
         out = run(
             str(tmp_path), "whole", s.server_port, slo="[{metric: time_per_output_token, quantile: 0.5, at_most: 1us}]"
         )
-    assert lynx("claim", out, code=1).stdout.count("1 µs: holds") == 0
+    assert lynx("show", "--claim", out, code=1).stdout.count("1 µs: holds") == 0
 
 
 def test_an_honest_answer_that_begins_with_a_dot_passes(tmp_path):

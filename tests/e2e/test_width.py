@@ -9,8 +9,8 @@ from browser import Browser
 
 RECORDED = f"{l.SOURCE}/tests/recorded"
 PAGES = {
-    "report": ("report", f"{RECORDED}/bundles/small.lynx", "--out"),
-    "experiment": ("report", f"{RECORDED}/bundles/experiment.lynx", "--out"),
+    "report": ("show", f"{RECORDED}/bundles/small.lynx", "--html"),
+    "experiment": ("show", f"{RECORDED}/bundles/experiment.lynx", "--html"),
     "audit": ("audit", f"{RECORDED}/bundles/small.lynx", "--html"),
     "history": ("history", f"{RECORDED}/history", "--html"),
     "trace": ("attribute", f"{RECORDED}/traces/otlp.json", "--html"),

@@ -32,14 +32,15 @@ def main(d):
     def go(*args):
         return subprocess.run([peer, *args], capture_output=True, text=True)
 
-    L("key", "ml", "--out", d)
+    L("ledger", "key", "ml", "--out", d)
     ledger = f"{d}/a.ledger"
-    L("log", "create", ledger)
-    vkey = L("log", "policy", ledger).stdout.splitlines()[1].split()[-1]
+    L("ledger", "create", ledger)
+    vkey = L("ledger", "policy", ledger).stdout.splitlines()[1].split()[-1]
     n, sizes = 1, []  # entry 0 is the policy
     for wanted in (1, 2, 3, 7, 8, 21, 256, 257, 300):
         while n < wanted:
             r = L(
+                "ledger",
                 "sign",
                 f"{SOURCE}/examples/null.yaml",
                 "--reservation",
@@ -50,9 +51,9 @@ def main(d):
                 f"{d}/s.json",
             )
             check_equal(r.returncode, 0, f"sign: {r.stderr}")
-            n = len(L("log", "list", ledger).stdout.splitlines())
+            n = len(L("ledger", "list", ledger).stdout.splitlines())
         static, theirs, copy = f"{d}/ours-{n}", f"{d}/theirs-{n}", f"{d}/copy-{n}.ledger"
-        L("log", "export", ledger, static)
+        L("ledger", "export", ledger, static)
         r = go("read", static, vkey)
         check_equal(r.returncode, 0, f"{n} entries: Go takes our note, our tiles and our entries: {r.stderr}")
         if r.returncode:
@@ -60,7 +61,7 @@ def main(d):
         found = json.loads(r.stdout)
         check_equal((found["origin"], found["size"], found["unverified"]), ("a.ledger", n, 0), "and reads the same")
         for i in sorted({0, 1, n // 2, n - 1} & set(range(n))):
-            ours = L("log", "proof", ledger, str(i)).stdout.split("\n\n")[0].splitlines()[2:]
+            ours = L("ledger", "proof", ledger, str(i)).stdout.split("\n\n")[0].splitlines()[2:]
             check_equal(ours, found["records"][i], f"{n} entries: the proof of entry {i}")
         # The other way round: the tree computed and signed by Go.
         check_equal(go("write", static, f"{ledger}.key", theirs).returncode, 0, f"{n} entries: Go computes and signs")
@@ -69,7 +70,7 @@ def main(d):
             open(f"{static}/checkpoint", "rb").read(),
             "the same note, byte for byte: Ed25519 has one signature",
         )
-        r = L("pull", theirs, copy, "--trust", vkey)
+        r = L("ledger", "pull", theirs, copy, "--trust", vkey)
         check_equal(r.returncode, 0, f"{n} entries: we take Go's note, tiles and entries: {r.stderr}")
         check_equal(L("audit", copy).returncode, 0, "and find that they hold")
         sizes.append(n)
@@ -84,7 +85,7 @@ def main(d):
             f.seek(0)
             f.write(data)
         check(go("read", bad, vkey).returncode != 0, f"{path} altered: Go refuses it")
-        r = L("pull", bad, f"{d}/bad-{at}.ledger", "--trust", vkey)
+        r = L("ledger", "pull", bad, f"{d}/bad-{at}.ledger", "--trust", vkey)
         # We compute the tree from the entries, and read no hashes of others'.
         check(
             r.returncode != 0 if path in ("checkpoint", "tile/entries/000") else r.returncode == 0,

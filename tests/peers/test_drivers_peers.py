@@ -326,7 +326,7 @@ def onnxruntime(d):
         )
         check_in(
             "it is for `lynxbench attribute`",
-            lynx("claim", f"{d}/profiled-{version}.lynx").stdout,
+            lynx("show", "--claim", f"{d}/profiled-{version}.lynx").stdout,
             f"ort {version}: no claim from a profiled run",
         )
         profiles = glob.glob(f"{d}/prof-{version}*.json")

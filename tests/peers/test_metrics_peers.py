@@ -28,7 +28,7 @@ def story(tmp_path):
 
 def test_promtool_finds_nothing(story):
     for source in (story, pathlib.Path(l.SOURCE) / "tests/recorded/history/steps.csv"):
-        text = l.lynx("metrics", source).stdout
+        text = l.lynx("history", source, "--export", "prometheus").stdout
         r = subprocess.run([TOOLS / "promtool", "check", "metrics"], input=text, capture_output=True, text=True)
         assert (r.returncode, r.stdout, r.stderr) == (0, "", ""), r
 
@@ -42,10 +42,10 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 request = json_format.Parse(sys.stdin.read(), ExportMetricsServiceRequest())
 print(sum(len(m.gauge.data_points) for s in request.resource_metrics[0].scope_metrics for m in s.metrics))
 """
-    text = l.lynx("metrics", story, "--format", "otlp").stdout
+    text = l.lynx("history", story, "--export", "otlp").stdout
     r = subprocess.run([os.environ["PEERS_PYTHON"], "-c", code], input=text, capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
-    samples = [x for x in l.lynx("metrics", story).stdout.splitlines() if not x.startswith("#")]
+    samples = [x for x in l.lynx("history", story, "--export", "prometheus").stdout.splitlines() if not x.startswith("#")]
     assert int(r.stdout) == len(samples) > 50, r.stdout
 
 
@@ -80,7 +80,7 @@ def test_prometheus_answers_the_dashboard_s_questions(prometheus, story):
             result = ask(prometheus, "lynxbench_figure_tokens_per_second")
         except OSError:
             pass
-    said = [x for x in l.lynx("metrics", story).stdout.splitlines() if x.startswith("lynxbench_figure_tokens_per_second{")]
+    said = [x for x in l.lynx("history", story, "--export", "prometheus").stdout.splitlines() if x.startswith("lynxbench_figure_tokens_per_second{")]
     assert sorted(float(x["value"][1]) for x in result) == sorted(float(x.split()[-1]) for x in said), (result, said)
     dashboard = json.loads((pathlib.Path(l.SOURCE) / "integrations/grafana/lynxbench.json").read_text())
     for panel in dashboard["panels"]:

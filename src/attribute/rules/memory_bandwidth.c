@@ -23,7 +23,7 @@ const struct rule rule_memory_bandwidth;
 const struct rule rule_memory_bandwidth = {
     .name = "memory_bandwidth",
     .summary = "the weights are read as fast as memory gives them",
-    .threshold = "bytes of the weights over the time of a token, at least 60 % of the triad that `lynxbench envelope` measured, and more "
+    .threshold = "bytes of the weights over the time of a token, at least 60 % of the triad that `lynxbench calibrate` measured, and more "
                  "than the share of its arithmetic",
     .needs = NEEDS_THREADS,
     .apply = apply,

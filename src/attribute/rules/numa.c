@@ -27,7 +27,7 @@ const struct rule rule_numa = {
               .rung = RUNG_ACCOUNTED,
               .symptom = LAYER_SYSTEM,
               .contributing = LAYER_BIT(LAYER_SYSTEM),
-              .open = "which of those pages it reads often; `lynxbench envelope` shows how much slower the other node's memory is",
+              .open = "which of those pages it reads often; `lynxbench calibrate` shows how much slower the other node's memory is",
               .next = "start it with numactl --cpunodebind=N --membind=N",
               .confirm = "bind both to one node and measure again",
               .bound_holds = "no bound: what is saved here may be waited for elsewhere"}};

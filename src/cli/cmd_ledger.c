@@ -45,9 +45,9 @@ static int create(const struct arguments *arguments) {
   struct lynx_error error = {0};
   char path[4200], origin[NOTE_NAME_MAX], text[512];
   const char *shown = ledger_file_shown(address, text, sizeof text);
-  if (!team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) return EXIT_WRONG_INPUT;
+  if (!team_key_wanted(arguments->option[FLAG_KEY], "ledger", &signer)) return EXIT_WRONG_INPUT;
   if (remote && own == NULL) {
-    complain("lynxbench log: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database "
+    complain("lynxbench ledger: LYNXBENCH_LOG_KEY must name the file for the log's own key, which signs checkpoints: a database "
              "has no place beside it\n");
     signing_key_release(signer.key);
     return EXIT_WRONG_INPUT;
@@ -80,7 +80,7 @@ static int create(const struct arguments *arguments) {
     code = EXIT_HOLDS;
     say("%s: the ledger %s, of which %s is admin\n%s: the log's own key, which signs checkpoints: keep it where whoever writes "
         "can read it\n"
-        "next: lynxbench log policy %s%s%s --team OTHER.pub\n",
+        "next: lynxbench ledger policy %s%s%s --team OTHER.pub\n",
         shown, origin, signer.name, path, shell_word(shown), key != NULL ? " --key " : "", key != NULL ? shell_word(key) : "");
   } else if (error.status != LYNX_OK) code = report_error(&error);
   signing_key_release(log_key);
@@ -109,7 +109,7 @@ static bool read_quota(const char *text, int64_t *ret) {
       *ret <<= 10 * i;
       return true;
     }
-  complain("lynxbench log: --quota: found '%.60s', accepted: bytes, or a whole number of KiB, MiB, GiB or TiB\n", text);
+  complain("lynxbench ledger: --quota: found '%.60s', accepted: bytes, or a whole number of KiB, MiB, GiB or TiB\n", text);
   return false;
 }
 
@@ -121,7 +121,7 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
     size_t i = 0;
     while (i < p->n_teams && strcmp(p->teams[i].key.name, gone) != 0) i++;
     if (i == p->n_teams) {
-      complain("lynxbench log: --remove: found '%s', which is no team of this ledger\n", gone);
+      complain("lynxbench ledger: --remove: found '%s', which is no team of this ledger\n", gone);
       return false;
     }
     p->n_teams--;
@@ -132,7 +132,7 @@ static bool change_policy(const struct arguments *arguments, struct policy *p) {
     size_t i = 0;
     while (i < p->n_teams && strcmp(p->teams[i].key.name, key.name) != 0) i++;
     if (i == POLICY_TEAMS_MAX) {
-      complain("lynxbench log: a policy holds at most %d teams\n", POLICY_TEAMS_MAX);
+      complain("lynxbench ledger: a policy holds at most %d teams\n", POLICY_TEAMS_MAX);
       return false;
     }
     const struct policy_team known = i < p->n_teams ? p->teams[i] : (struct policy_team){.admin = false};
@@ -156,14 +156,14 @@ static int policy(const struct arguments *arguments) {
   struct signer signer;
   if (arguments->option[FLAG_TEAM] == NULL &&
       (arguments->option[FLAG_ADMIN] != NULL || arguments->option[FLAG_WITNESS] != NULL || arguments->option[FLAG_QUOTA] != NULL)) {
-    complain("lynxbench log: --admin, --witness and --quota belong to --team TEAM.pub\n");
+    complain("lynxbench ledger: --admin, --witness and --quota belong to --team TEAM.pub\n");
     return EXIT_WRONG_INPUT;
   }
   bool changes = arguments->option[FLAG_TEAM] != NULL || arguments->option[FLAG_REMOVE] != NULL || arguments->option[FLAG_QUORUM] != NULL;
   if (!ledger_file_open(arguments->positional[1], changes ? LEDGER_ADDS : LEDGER_READS, &file)) return ledger_file_code(&file);
   int code = EXIT_WRONG_INPUT;
   if (!changes) code = EXIT_HOLDS;
-  else if (team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) {
+  else if (team_key_wanted(arguments->option[FLAG_KEY], "ledger", &signer)) {
     struct policy next = *ledger_policy(file.ledger);
     uint64_t index;
     struct entry entry;
@@ -286,7 +286,7 @@ static int add(const struct arguments *arguments, struct ledger_file *file) {
   struct buffer text;
   uint64_t index;
   if (arguments->n_positional < 3) {
-    complain("lynxbench log: an argument is missing: the signature's file\n");
+    complain("lynxbench ledger: an argument is missing: the signature's file\n");
     return EXIT_WRONG_INPUT;
   }
   if (!read_file(arguments->positional[2], ENVELOPE_MAX, &text)) return EXIT_WRONG_INPUT;
@@ -300,10 +300,10 @@ static int put(const struct arguments *arguments, struct ledger_file *file) {
   struct signer signer;
   uint64_t index;
   if (arguments->n_positional < 3) {
-    complain("lynxbench log: an argument is missing: the bundle\n");
+    complain("lynxbench ledger: an argument is missing: the bundle\n");
     return EXIT_WRONG_INPUT;
   }
-  if (!team_key_wanted(arguments->option[FLAG_KEY], "log", &signer)) return EXIT_WRONG_INPUT;
+  if (!team_key_wanted(arguments->option[FLAG_KEY], "ledger", &signer)) return EXIT_WRONG_INPUT;
   bool good = bundle_entry_add(file, arguments->positional[2], &signer, &index);
   if (good) say("%s: entry %" PRIu64 "\n", file->address, index);
   signing_key_release(signer.key);
@@ -328,7 +328,7 @@ static int get(const struct arguments *arguments, struct ledger_file *file) {
 
 static int export(const struct arguments *arguments, struct ledger_file *file) {
   if (arguments->n_positional > 2) return ledger_export(file, arguments->positional[2]) ? EXIT_HOLDS : EXIT_CONDITIONS;
-  complain("lynxbench log: an argument is missing: the folder\n");
+  complain("lynxbench ledger: an argument is missing: the folder\n");
   return EXIT_WRONG_INPUT;
 }
 
@@ -351,12 +351,14 @@ static int run(const struct arguments *arguments) {
     ledger_file_close(&file);
     return code;
   }
-  complain("lynxbench log: found '%s', accepted: create, policy, list, entry, proof, checkpoint, add, put, get, export\n", name);
+  complain("lynxbench ledger: found '%s', accepted: create, policy, list, entry, proof, checkpoint, add, put, get, export; key, sign, "
+           "witness, push, pull, reader\n",
+           name);
   return EXIT_WRONG_INPUT;
 }
 
-const struct command command_log = {
-    .name = "log",
+const struct command command_ledger = {
+    .name = "ledger",
     .summary = "create and read a ledger; set who may write; prove entries",
     .usage = "ACTION LEDGER [WHAT]",
     .least = 2,
@@ -370,13 +372,13 @@ const struct command command_log = {
                "  entry N      one entry in full; --raw: the envelope as it was signed\n"
                "  proof N      that entry N is in the tree, as text that other tools read (c2sp.org/tlog-proof)\n"
                "  checkpoint   the signed size and root of the tree\n"
-               "  add FILE     a signed envelope, as `lynxbench sign` writes\n"
+               "  add FILE     a signed envelope, as `lynxbench ledger sign` writes\n"
                "  put BUNDLE   a bundle that was run without --ledger, under --key's signature\n"
                "  get ROOT     a bundle out of the ledger, by its root\n"
-               "  export DIR   all of it as static files, which `lynxbench pull` and other logs' clients read (C2SP tlog-tiles)\n"
+               "  export DIR   all of it as static files, which `lynxbench ledger pull` and other logs' clients read (C2SP tlog-tiles)\n"
                "Entries are only ever added. Whatever is read here is checked against what was last seen from here: a ledger that was\n"
                "rolled back or forked is refused.",
-    .example =
-        "rm -rf /tmp/log; mkdir -p /tmp/log; build/lynxbench key ml --out /tmp/log; build/lynxbench log create /tmp/log/team.ledger --key "
-        "/tmp/log/ml.key; build/lynxbench log list /tmp/log/team.ledger",
+    .example = "rm -rf /tmp/log; mkdir -p /tmp/log; build/lynxbench ledger key ml --out /tmp/log; build/lynxbench ledger create "
+               "/tmp/log/team.ledger --key "
+               "/tmp/log/ml.key; build/lynxbench ledger list /tmp/log/team.ledger",
     .run = run};

@@ -1,3 +1,5 @@
+#include "cli/calibrate_machine.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,21 +9,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "cli/command.h"
 #include "cli/machine_record.h"
 #include "cli/output.h"
 #include "cli/screen.h"
 #include "executor/capture.h"
 #include "measure/ceilings.h"
 
-enum { FLAG_DECLARED, FLAG_OUT, FLAG_QUIET, FLAG_JSON, DECLARED_MAX = 32 };
-
-static const struct option_spec options[] = {
-    [FLAG_DECLARED] = OPTION("declared", "NAME=N,...",
-                             "what the specification says, such as memory.triad=204.8e9: shown beside what was measured"),
-    [FLAG_OUT] = OPTION("out", "FILE", "instead of where runs look for it; - for standard output"),
-    [FLAG_QUIET] = SWITCH_QUIET,
-    [FLAG_JSON] = SWITCH_JSON};
+enum { DECLARED_MAX = 32 };
 
 struct declared {
   char name[CEILING_NAME];
@@ -43,7 +37,7 @@ static bool read_declared(const char *text, struct declared_list *ret) {
     bool good = ret->n < DECLARED_MAX && name < n && name > 0 && name < sizeof d->name &&
                 number_double(text + name + 1, n - name - 1, &d->value) && d->value > 0 && isfinite(d->value);
     if (!good) {
-      complain("lynxbench envelope: --declared: found '%.*s'; accepted: NAME=N, at most %d with commas between, such as "
+      complain("lynxbench calibrate: --declared: found '%.*s'; accepted: NAME=N, at most %d with commas between, such as "
                "memory.triad=204.8e9,arithmetic.f32=1.2e12\n",
                (int)(n < 80 ? n : 80), text, DECLARED_MAX);
       return false;
@@ -140,35 +134,35 @@ static void show_next(void *context, const char *name) {
 static bool all_used(const struct declared_list *declared) {
   for (size_t i = 0; i < declared->n; i++)
     if (!declared->items[i].used)
-      complain("lynxbench envelope: --declared: no ceiling is called '%s' on this machine\n", declared->items[i].name);
+      complain("lynxbench calibrate: --declared: no ceiling is called '%s' on this machine\n", declared->items[i].name);
   for (size_t i = 0; i < declared->n; i++)
     if (!declared->items[i].used) return false;
   return true;
 }
 
-static int run(const struct arguments *arguments) {
+int calibrate_machine(const struct machine_wanted *wanted) {
   static const struct root root = {""};
   struct ceilings *c = calloc(1, sizeof *c);
   struct declared_list declared;
   struct buffer out;
   char path[700] = "-", fingerprint[DIGEST_HEX] = "";
-  bool quiet = arguments->option[FLAG_QUIET] != NULL, json = arguments->option[FLAG_JSON] != NULL;
+  bool quiet = wanted->quiet, json = wanted->json;
   int code = EXIT_WRONG_INPUT;
   buffer_init(&out, 1 << 20);
-  if (c == NULL || !read_declared(arguments->option[FLAG_DECLARED], &declared)) goto end;
-  if (arguments->option[FLAG_OUT] != NULL) (void)snprintf(path, sizeof path, "%s", arguments->option[FLAG_OUT]);
+  if (c == NULL || !read_declared(wanted->declared, &declared)) goto end;
+  if (wanted->out != NULL) (void)snprintf(path, sizeof path, "%s", wanted->out);
   else if (!machine_record_path(&record_of_envelope, path, sizeof path)) {
-    complain("lynxbench envelope: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
+    complain("lynxbench calibrate: neither HOME nor XDG_STATE_HOME says where to keep it; give --out FILE and set "
              "LYNXBENCH_ENVELOPE to it\n");
     goto end;
   }
   bool whole = ceilings_measure(&root, screen_catch_interrupts(), show_next, &quiet, c);
   if (!quiet && isatty(2)) complain("\r\033[K");
   code = !whole && atomic_load(screen_catch_interrupts()) != 0 ? EXIT_INTERRUPTED : EXIT_CONDITIONS;
-  if (!whole && code == EXIT_CONDITIONS) complain("lynxbench envelope: the processors that it may run on cannot be listed\n");
+  if (!whole && code == EXIT_CONDITIONS) complain("lynxbench calibrate: the processors that it may run on cannot be listed\n");
   if (!whole) goto end;
   if (!machine_fingerprint(fingerprint) || !write_record(c, &declared, fingerprint, &out)) {
-    complain("lynxbench envelope: this machine's processors cannot be read from /proc and /sys: nothing is kept\n");
+    complain("lynxbench calibrate: this machine's processors cannot be read from /proc and /sys: nothing is kept\n");
     goto end;
   }
   if (strcmp(path, "-") != 0) {
@@ -185,18 +179,3 @@ end:
   free(c);
   return code;
 }
-
-const struct command command_envelope = {
-    .name = "envelope",
-    .summary = "measure this machine's peak memory bandwidth and arithmetic",
-    .usage = "",
-    .least = 0,
-    .most = 0,
-    .options = options,
-    .n_options = LYNX_COUNT(options),
-    .details = "Memory bandwidth by STREAM's definition (triad and copy; of each NUMA node, and of one thread), multiply-adds per second\n"
-               "in each number type, and latencies: waking a thread, starting one, a timer, the loopback. Takes some ten seconds and all\n"
-               "processors. The record is kept for this host and carried by every run on it; where the model's size is known, the\n"
-               "account of a run says how near it comes (MBU, MFU).",
-    .example = "build/lynxbench envelope --declared memory.triad=204.8e9 --out /tmp/envelope.json --quiet",
-    .run = run};
