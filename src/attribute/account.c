@@ -355,9 +355,7 @@ static void note_shape(struct sweep *s, const struct span *span) {
   struct account *a = s->account;
   float blocks_each;
   memcpy(&blocks_each, &span->more, sizeof blocks_each);
-  if (blocks_each <= 0 || !in_window(s)) return;
-  a->shaped_ns = sum_ns(a->shaped_ns, span->duration_ns);
-  if (blocks_each >= 1) return;
+  if (blocks_each <= 0 || blocks_each >= 1 || !in_window(s)) return;
   double before = (double)a->few_blocks_ns;
   a->few_blocks_ns = sum_ns(a->few_blocks_ns, span->duration_ns);
   if (a->few_blocks_ns > 0)

@@ -93,9 +93,9 @@ struct account {
     double bytes;
     int64_t n, ns; /* of those that say how many bytes they moved */
   } copied[COPY_WAYS];
-  int64_t shaped_ns, few_blocks_ns; /* of the window's computing: in kernels whose blocks are known; fewer than multiprocessors */
-  double few_blocks_each;           /* of the latter: blocks for each multiprocessor, the mean by time */
-  int64_t pageable_ns, pinned_ns;   /* of copies between host and device, where the trace says which memory of the host */
+  int64_t few_blocks_ns;  /* of the window's computing: in kernels that are known to have fewer blocks than there are multiprocessors */
+  double few_blocks_each; /* of these: blocks for each multiprocessor, the mean by time */
+  int64_t pageable_ns, pinned_ns; /* of copies between host and device, where the trace says which memory of the host */
   int64_t earlier_ns; /* of the window's busy time: with nothing on the device but work that was launched before the trace began */
   int64_t n_copies, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
   struct stream_account *streams;

@@ -71,13 +71,7 @@ static bool machine_fingerprint(char ret[DIGEST_HEX]) {
 
 static bool write_record(const struct ceilings *c, struct declared_list *declared, const char *fingerprint, struct buffer *out) {
   struct json_writer json;
-  char now[40], host[128] = "";
-  (void)gethostname(host, sizeof host - 1); /* an unnamed host has an unnamed envelope */
-  json_begin_object(&json, out);
-  json_put_int(&json, "lynx_envelope", 1);
-  json_put_text(&json, "tool", "lynxbench " LYNX_VERSION);
-  json_put_text(&json, "host", host);
-  json_put_text(&json, "taken_at", clock_text(now, clock_system.realtime_ns(clock_system.context)));
+  machine_record_begin(&record_of_envelope, &json, out);
   json_put_text(&json, "fingerprint", fingerprint);
   json_put_double(&json, "others", number_round(c->others, 3));
   json_key(&json, "ceilings");

@@ -137,13 +137,7 @@ static bool measure_against(struct calibrating *c) {
 
 static bool write_record(const struct calibration *c, const char *reference, struct buffer *out) {
   struct json_writer json;
-  char now[40], host[128] = "";
-  (void)gethostname(host, sizeof host - 1); /* an unnamed host has an unnamed calibration */
-  json_begin_object(&json, out);
-  json_put_int(&json, "lynx_calibration", 1);
-  json_put_text(&json, "tool", "lynxbench " LYNX_VERSION);
-  json_put_text(&json, "host", host);
-  json_put_text(&json, "taken_at", clock_text(now, clock_system.realtime_ns(clock_system.context)));
+  machine_record_begin(&record_of_calibration, &json, out);
   json_put_text(&json, "against",
                 reference[0] != 0 ? "the metronome of lynxbench-ref: a ceiling of both together" : "nothing: lynxbench-ref was not found");
   const struct {

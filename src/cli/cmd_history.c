@@ -36,7 +36,8 @@ static const struct option_spec options[] = {
     [FLAG_INDEPENDENT] = SWITCH("independent", "take each value for itself: finds more in series that drift, and more that is chance"),
     [FLAG_LEAST] = OPTION_WITH("least", "SHARE", "a change whose whole interval is within this is marked small (default: 0.01)",
                                VALUE_SHARE, 0.001, 1, "a share from 0.001 to 1, such as 0.05"),
-    [FLAG_EXPORT] = OPTION("export", "FORMAT", "in place of changes: the newest figures for prometheus (its text) or otlp (JSON)"),
+    [FLAG_EXPORT] = OPTION_WITH("export", "FORMAT", "in place of changes: the newest figures for prometheus (its text) or otlp (JSON)",
+                                VALUE_CHOICE, 0, 0, "prometheus, otlp"),
     [FLAG_OUT] = OPTION("out", "FILE",
                         "of --export: instead of standard output; whole or not at all, as the node exporter's textfile collector wants it"),
     [FLAG_SEND] = OPTION("send", "URL", "of --export: send OTLP to a collector, as in http://127.0.0.1:4318/v1/metrics"),
@@ -102,7 +103,7 @@ static int run(const struct arguments *arguments) {
              "LYNXBENCH_LEDGER\n");
     return EXIT_WRONG_INPUT;
   }
-  const struct export_wanted wanted = {.format = arguments->option[FLAG_EXPORT] != NULL ? arguments->option[FLAG_EXPORT] : "prometheus",
+  const struct export_wanted wanted = {.otlp = option_choice(arguments, options, FLAG_EXPORT, 0) == 1,
                                        .out = arguments->option[FLAG_OUT],
                                        .send = arguments->option[FLAG_SEND],
                                        .contract = arguments->option[FLAG_CONTRACT],

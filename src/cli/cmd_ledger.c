@@ -351,7 +351,7 @@ static int run(const struct arguments *arguments) {
     ledger_file_close(&file);
     return code;
   }
-  complain("lynxbench ledger: found '%s', accepted: create, policy, list, entry, proof, checkpoint, add, put, get, export; key, sign, "
+  complain("lynxbench ledger: found '%s', accepted: " LEDGER_ACTIONS "; key, sign, "
            "witness, push, pull, reader\n",
            name);
   return EXIT_WRONG_INPUT;

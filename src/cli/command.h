@@ -4,6 +4,8 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <string.h>
+
 #include "base/typed_value.h"
 #include "cli/output.h"
 
@@ -64,5 +66,14 @@ struct command {
   /* Does this call parse what others wrote? Then it runs in a cage (cli/confine.h), and says what it needs there. NULL: no. */
   bool (*confines)(const struct arguments *arguments, struct confinement *ret);
 };
+
+/* "push" of "ledger push"; NULL: its name is one word. */
+static inline const char *command_verb(const struct command *command) {
+  const char *blank = strchr(command->name, ' ');
+  return blank != NULL ? blank + 1 : NULL;
+}
+
+/* What the first argument of `ledger` may be, besides the commands of two words. */
+#define LEDGER_ACTIONS "create, policy, list, entry, proof, checkpoint, add, put, get, export"
 
 #endif

@@ -17,15 +17,15 @@ static void print_names(const struct command_list *list, const struct command_gr
     if (list->items[i] == group->first) within = true;
     else if (within && list->items[i] == group[1].first) break;
     if (!within) continue;
-    const char *space = strchr(list->items[i]->name, ' '), *name = space != NULL ? space + 1 : list->items[i]->name;
+    const char *verb = command_verb(list->items[i]), *name = verb != NULL ? verb : list->items[i]->name;
     const struct command *next = list->items[i + 1];
-    bool verb_next = next != NULL && next != group[1].first && strchr(next->name, ' ') != NULL;
-    const char *after = space != NULL && !verb_next ? ")" : space == NULL && verb_next ? " (" : "";
+    bool verb_next = next != NULL && next != group[1].first && command_verb(next) != NULL;
+    const char *after = verb != NULL && !verb_next ? ")" : verb == NULL && verb_next ? " (" : "";
     if (column + 1 + (int)strlen(name) + (int)strlen(after) > COLUMNS) {
       say_to(to, "\n%*s", TITLE, "");
       column = TITLE;
     }
-    bool first_verb = space != NULL && i > 0 && strchr(list->items[i - 1]->name, ' ') == NULL;
+    bool first_verb = verb != NULL && i > 0 && command_verb(list->items[i - 1]) == NULL;
     say_to(to, "%s%s%s", first_verb || column == TITLE ? "" : " ", name, after);
     column += (first_verb || column == TITLE ? 0 : 1) + (int)strlen(name) + (int)strlen(after);
   }

@@ -61,7 +61,7 @@ static int send_to(const char *url, const struct buffer *body) {
   return EXIT_EXECUTOR;
 }
 
-static int deliver(const struct export_wanted *wanted, const struct gauges *gauges, bool otlp) {
+static int deliver(const struct export_wanted *wanted, const struct gauges *gauges) {
   const char *out = wanted->out, *url = wanted->send;
   struct buffer text;
   int code = EXIT_HOLDS;
@@ -71,7 +71,7 @@ static int deliver(const struct export_wanted *wanted, const struct gauges *gaug
     code = text.overflowed ? EXIT_CONDITIONS : send_to(url, &text);
     buffer_clear(&text);
   }
-  if (otlp) put_otlp(gauges, &text);
+  if (wanted->otlp) put_otlp(gauges, &text);
   else gauges_to_prometheus(gauges, &text);
   if ((url == NULL || out != NULL) && !write_buffer(out, &text) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
   buffer_release(&text);
@@ -84,13 +84,8 @@ static const char *only_ledger(const struct arguments *arguments) {
 }
 
 int history_export(const struct arguments *arguments, const struct export_wanted *wanted) {
-  const char *format = wanted->format, *ledger = only_ledger(arguments), *url = wanted->send;
-  bool otlp = strcmp(format, "otlp") == 0;
+  const char *ledger = only_ledger(arguments), *url = wanted->send;
   struct gauges gauges = {.families = NULL};
-  if (!otlp && strcmp(format, "prometheus") != 0) {
-    complain("lynxbench history: --export: found '%s'; accepted: prometheus, otlp\n", format);
-    return EXIT_WRONG_INPUT;
-  }
   if (url != NULL && !ledger_is_url(url)) {
     complain("lynxbench history: --send: found '%s'; accepted: an address such as http://127.0.0.1:4318/v1/metrics\n", url);
     return EXIT_WRONG_INPUT;
@@ -102,7 +97,7 @@ int history_export(const struct arguments *arguments, const struct export_wanted
   }
   if (code == EXIT_HOLDS) {
     gauges_sort(&gauges);
-    code = deliver(wanted, &gauges, otlp);
+    code = deliver(wanted, &gauges);
   }
   gauges_release(&gauges);
   return code;

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 
 struct export_wanted {
-  const char *format;     /* prometheus (its text, version 0.0.4) or otlp (JSON) */
+  bool otlp;              /* JSON; else Prometheus's text, version 0.0.4 */
   const char *out, *send; /* a file, NULL: standard output; a collector's address, NULL */
   const char *contract;   /* of folders and bundles: only this one; NULL */
   bool quiet;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/clock.h"
 #include "base/root.h"
 #include "base/state.h"
 
@@ -19,6 +19,16 @@ bool machine_record_path(const struct machine_record *record, char *path, size_t
   if (own == NULL || own[0] == 0) return state_path(record->file, path, size);
   (void)snprintf(path, size, "%s", own);
   return true;
+}
+
+void machine_record_begin(const struct machine_record *record, struct json_writer *json, struct buffer *out) {
+  char now[40], host[128] = "";
+  (void)gethostname(host, sizeof host - 1); /* an unnamed host has an unnamed record */
+  json_begin_object(json, out);
+  json_put_int(json, record->key, 1);
+  json_put_text(json, "tool", "lynxbench " LYNX_VERSION);
+  json_put_text(json, "host", host);
+  json_put_text(json, "taken_at", clock_text(now, clock_system.realtime_ns(clock_system.context)));
 }
 
 static const char *load(const struct machine_record *record, struct buffer *text) {

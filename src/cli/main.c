@@ -31,9 +31,9 @@ static const char *nearest_command(const char *name) {
   for (size_t i = 0; i < LYNX_COUNT(elsewhere); i++)
     if (strcmp(name, elsewhere[i][0]) == 0) return elsewhere[i][1];
   for (size_t i = 0, best = NEAR; all_commands.items[i] != NULL; i++) {
-    const char *own = all_commands.items[i]->name, *verb = strchr(own, ' ');
+    const char *own = all_commands.items[i]->name, *verb = command_verb(all_commands.items[i]);
     size_t distance = words_distance(name, own);
-    if (verb != NULL && strcmp(name, verb + 1) == 0) distance = 0;
+    if (verb != NULL && strcmp(name, verb) == 0) distance = 0;
     if (distance < best) best = distance, found = own;
   }
   return found;

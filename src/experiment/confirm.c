@@ -110,7 +110,7 @@ bool confirm_is_possible(const struct finding *f, bool starts) {
   struct confirm_plan plan;
   char why[600];
   bool may_start = f->confirm_by != NULL && f->confirm_by[0] != 0;
-  return f->perturber != NULL && confirm_plan_make(f, starts || may_start, NULL, &plan, why, sizeof why);
+  return confirm_plan_make(f, starts || may_start, NULL, &plan, why, sizeof why);
 }
 
 struct confirm_plan confirm_plan_by_swap(const struct finding *finding) {

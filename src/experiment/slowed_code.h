@@ -15,9 +15,9 @@ struct slowed_code {
   char slow[640], path[5000];
 };
 
-/* named: "encode (/srv/app.py:188)"; "time.sleep in encode (/srv/app.py:188)": what it sleeps; "time.sleep": every sleep of every thread. locked: the share of its processor time in which it
- * holds the interpreter's lock. path: the PYTHONPATH that the executor would have, with the folders of other functions before it; "":
- * none. */
+/* named: "encode (/srv/app.py:188)"; "time.sleep in encode (/srv/app.py:188)": what it sleeps; "time.sleep": every sleep of every thread.
+ * locked: the share of its processor time in which it holds the interpreter's lock. path: the PYTHONPATH that the executor would have,
+ * with the folders of other functions before it; "": none. */
 enum lynx_status slowed_function_open(const char *named, double locked, const char *path, struct slowed_code *ret,
                                       struct lynx_error *error) LYNX_MUST_CHECK;
 /* named: the last part of the library's file, or "[anonymous]": code that was made at run time. preload: the LD_PRELOAD that the executor
