@@ -501,11 +501,6 @@ static void choose_threshold(struct account *a, int64_t declared_ns) {
   if (a->threshold_ns > THRESHOLD_MOST_NS) a->threshold_ns = THRESHOLD_MOST_NS;
 }
 
-static int by_time(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* A mean hides a step that is unlike the others. */
 static void look_at_steps(const struct timeline *t, struct account_steps *ret) {
   enum { STEPS_MAX = 4096, STEPS_LEAST = 3 };
@@ -520,7 +515,7 @@ static void look_at_steps(const struct timeline *t, struct account_steps *ret) {
     ns[n++] = span->duration_ns;
     if (span->duration_ns > ret->longest_ns) *ret = (struct account_steps){0, span->duration_ns, (int64_t)n, span->name};
   }
-  qsort(ns, n, sizeof *ns, by_time);
+  qsort(ns, n, sizeof *ns, by_ns);
   ret->median_ns = n >= STEPS_LEAST ? ns[n / 2] : 0;
   free(ns);
 }

@@ -63,9 +63,12 @@ static uint64_t hash_name(const struct timeline *timeline, uint32_t i) {
   return hash_text(n->kind, n->text, n->length);
 }
 
-static uint64_t hash_track(const struct timeline *timeline, uint32_t i) {
-  const struct track *t = &timeline->tracks[i];
+static uint64_t hash_of_track(const struct track *t) {
   return mix(mix(mix(t->on_device, (uint64_t)t->process), (uint64_t)t->thread), (uint64_t)t->scope);
+}
+
+static uint64_t hash_track(const struct timeline *timeline, uint32_t i) {
+  return hash_of_track(&timeline->tracks[i]);
 }
 
 /* Correlations are counted up: sixty-four in a row lie side by side, so that they share cache lines. */
@@ -105,6 +108,14 @@ static bool same_track(const struct track *a, const struct track *b) {
   return a->thread == b->thread && a->process == b->process && a->on_device == b->on_device && a->scope == b->scope;
 }
 
+/* Where it stands, or would. */
+static size_t track_slot(const struct timeline *t, const struct track *track) {
+  const struct slots *slots = &t->tables->tracks;
+  size_t k = hash_of_track(track) & (slots->n - 1);
+  while (slots->at[k] != 0 && !same_track(&t->tracks[slots->at[k] - 1], track)) k = (k + 1) & (slots->n - 1);
+  return k;
+}
+
 /* False where there are too many. */
 static bool intern_track(struct timeline *t, const struct track *track, uint16_t *ret) {
   struct slots *slots = &t->tables->tracks;
@@ -113,12 +124,11 @@ static bool intern_track(struct timeline *t, const struct track *track, uint16_t
     return true;
   }
   if (slots->used * 3 >= slots->n * 2) slots_grow(slots, hash_track, t);
-  make_room((void **)&t->tracks, t->n_tracks, &t->tracks_room, sizeof *t->tracks);
-  t->tracks[t->n_tracks] = *track; /* a candidate, to be hashed */
-  size_t k = hash_track(t, (uint32_t)t->n_tracks) & (slots->n - 1);
-  while (slots->at[k] != 0 && !same_track(&t->tracks[slots->at[k] - 1], track)) k = (k + 1) & (slots->n - 1);
+  size_t k = track_slot(t, track);
   if (slots->at[k] == 0) {
     if (t->n_tracks == UINT16_MAX) return false;
+    make_room((void **)&t->tracks, t->n_tracks, &t->tracks_room, sizeof *t->tracks);
+    t->tracks[t->n_tracks] = *track;
     slots->at[k] = (uint32_t)++t->n_tracks;
     slots->used++;
   }
@@ -254,14 +264,13 @@ static void join_calls(struct timeline *t) {
   }
 }
 
+/* Formats with arrows number everything in one scope. */
 static struct track *track_of(const struct timeline *t, const struct trace_flow *end) {
   bool on_device = end->device >= 0;
-  for (size_t i = 0; i < t->n_tracks; i++) {
-    struct track *track = &t->tracks[i];
-    if (track->on_device != on_device || track->process != (on_device ? end->device : end->process)) continue;
-    if (track->thread == (on_device ? end->stream : end->thread)) return track;
-  }
-  return NULL;
+  const struct track wanted = {
+      .on_device = on_device, .process = on_device ? end->device : end->process, .thread = on_device ? end->stream : end->thread};
+  uint32_t found = t->n_tracks > 0 ? t->tables->tracks.at[track_slot(t, &wanted)] : 0;
+  return found > 0 ? &t->tracks[found - 1] : NULL;
 }
 
 /* The span at an arrow's end: of the device the one that begins there, of the host the innermost call. NULL: none. */
@@ -389,7 +398,7 @@ static void mark_cold_launches(struct timeline *t) {
   free(first);
 }
 
-static int by_duration(const void *a, const void *b) {
+int by_ns(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
@@ -409,7 +418,7 @@ static void mark_cold_of(struct timeline *t, const struct step *steps, size_t n,
   for (size_t i = 0; i + 1 < n && i < (n + 1) / 2; i++) {
     size_t left = n - i - 1;
     for (size_t k = 0; k < left; k++) behind[k] = t->spans[steps[i + 1 + k].span].duration_ns;
-    qsort(behind, left, sizeof *behind, by_duration);
+    qsort(behind, left, sizeof *behind, by_ns);
     int64_t own_ns = t->spans[steps[i].span].duration_ns, usual_ns = behind[left / 2];
     if (own_ns / TIMES_MORE <= usual_ns || own_ns - usual_ns < MORE_LEAST_NS) break;
     t->spans[steps[i].span].flags |= SPAN_COLD;
@@ -435,11 +444,6 @@ static void mark_cold_steps(struct timeline *t) {
   free(behind);
 }
 
-static int by_time(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* A few that overlap are what a program does at once; many are things that live meanwhile. */
 static void look_at_lives(struct timeline *t) {
   enum { OVERLAP_MOST = 8 };
@@ -451,7 +455,7 @@ static void look_at_lives(struct timeline *t) {
       ends[n++] = sum_ns(t->spans[i].start_ns, t->spans[i].duration_ns);
       t->lives_sum_ns = sum_ns(t->lives_sum_ns, t->spans[i].duration_ns);
     }
-  if (n > 0) qsort(ends, n, sizeof *ends, by_time);
+  if (n > 0) qsort(ends, n, sizeof *ends, by_ns);
   for (size_t i = 0, over = 0; i < n; i++) { /* spans are sorted by their start */
     while (over < n && ends[over] <= starts[i]) over++;
     if ((int64_t)(i + 1 - over) > t->lives_most) t->lives_most = (int64_t)(i + 1 - over);

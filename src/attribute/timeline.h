@@ -97,6 +97,9 @@ static inline bool track_launches_on(const struct track *track, int64_t device) 
   return device >= 0 && device < 64 ? (track->launches_on >> device & 1) != 0 : track->launches;
 }
 
+/* For qsort: of int64_t, the least first. */
+int by_ns(const void *a, const void *b);
+
 static inline bool kind_on_device(enum trace_kind kind) {
   return kind == TRACE_KERNEL || kind == TRACE_COPY || kind == TRACE_SET;
 }
