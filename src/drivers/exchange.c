@@ -38,7 +38,7 @@ struct connection {
   struct http_parser http;
   struct sse_parser sse;
   struct buffer body; /* what did not come as an event stream */
-  struct exchange_answer answer;
+  struct answer answer;
 };
 
 struct exchange {
@@ -167,23 +167,13 @@ enum lynx_status exchange_add(struct exchange *exchange, const struct exchange_p
   return lynx_fail(error, LYNX_LIMIT, "input %zu makes a request of more than %d bytes", exchange->n_requests, EXCHANGE_BODY_MAX);
 }
 
-void exchange_deliver(const struct exchange *exchange, const struct exchange_answer *answer, const struct completion *event) {
+void exchange_deliver(const struct exchange *exchange, const struct answer *answer, const struct completion *event) {
   struct completion whole = *event;
   whole.kind = COMPLETION_EVENT;
   whole.slot = answer->slot;
   whole.at_ns = answer->at_ns;
   whole.read_lag_ns = answer->read_lag_ns;
   exchange->deliver(exchange->context, &whole);
-}
-
-void exchange_add_phase(struct exchange_answer *answer, const char *name, int64_t from_ns, int64_t took_ns) {
-  size_t i = 0;
-  while (i < answer->end.n_phases && strcmp(answer->phases[i].name, name) != 0) i++;
-  if (i == ANSWER_PHASES || took_ns < 0) return;
-  if (i == answer->end.n_phases) answer->end.n_phases++;
-  answer->phases[i] = (struct answer_phase){.from_ns = from_ns, .took_ns = took_ns}; /* told again: it was not over then */
-  (void)snprintf(answer->phases[i].name, sizeof answer->phases[i].name, "%s", name);
-  answer->end.phases = answer->phases;
 }
 
 static uint32_t slot_of(const struct exchange *exchange, const struct connection *c) {
@@ -211,21 +201,7 @@ static void begin_answer(struct exchange *exchange, struct connection *c, size_t
   buffer_clear(&c->body);
   c->any_byte = false;
   c->written = 0;
-  struct exchange_answer *a = &c->answer;
-  a->slot = slot_of(exchange, c);
-  a->input = input;
-  a->http = &c->http;
-  a->in_pieces = a->finished = a->done = a->failed = false;
-  a->tokens_before = a->n_text_events = a->n_empty_events = a->text_bytes = 0;
-  a->written_ns = -1;
-  a->end.outcome = OUTCOME_OK;
-  a->end.http_status = 0;
-  a->end.prompt_tokens = a->end.output_tokens = -1;
-  a->end.n_empty_events = 0;
-  a->end.flags = flags;
-  a->end.reason[0] = 0;
-  a->end.phases = NULL;
-  a->end.n_phases = 0;
+  answer_begin(&c->answer, &c->http, slot_of(exchange, c), input, flags);
 }
 
 static void deliver_written(const struct exchange *exchange, uint32_t slot, int64_t at_ns) {
@@ -241,7 +217,7 @@ static void deliver_end(struct exchange *exchange, struct connection *c, int64_t
       &(struct completion){.kind = COMPLETION_END, .slot = slot_of(exchange, c), .at_ns = at_ns, .read_lag_ns = -1, .end = &c->answer.end});
 }
 
-static void set_failure(struct exchange_answer *answer, enum outcome outcome, const char *reason) {
+static void set_failure(struct answer *answer, enum outcome outcome, const char *reason) {
   char clean[sizeof answer->end.reason]; /* the reason may stand in the answer itself */
   answer->end.outcome = outcome;
   text_sanitise(clean, sizeof clean, reason, strlen(reason));
@@ -399,7 +375,7 @@ struct feeding {
 
 static void take_piece(void *context, const char *data, size_t length) {
   struct feeding *feeding = context;
-  struct exchange_answer *answer = &feeding->connection->answer;
+  struct answer *answer = &feeding->connection->answer;
   struct exchange *exchange = feeding->exchange;
   if (feeding->trouble != OUTCOME_OK || answer->done) return;
   if (exchange->reader.piece(exchange->reader_context, answer, (struct bytes){data, length}, &feeding->reason)) return;
@@ -443,7 +419,7 @@ static void take_body(void *context, const char *data, size_t length) {
 }
 
 static void finish_answer(struct exchange *exchange, struct connection *c) {
-  struct exchange_answer *answer = &c->answer;
+  struct answer *answer = &c->answer;
   answer->end.http_status = c->http.status;
   struct feeding last = {.exchange = exchange, .connection = c};
   if (answer->in_pieces && c->body.length > 0) { /* a last line that no line end follows */
@@ -477,7 +453,7 @@ static void read_failed(struct exchange *exchange, struct connection *c, enum tr
 
 static void read_answer(struct exchange *exchange, struct connection *c) {
   size_t n;
-  struct exchange_answer *a = &c->answer;
+  struct answer *a = &c->answer;
   enum transport_answer answer = transport_read(&c->transport, exchange->options.clock, exchange->scratch, READ_BYTES, &n, &a->read_lag_ns);
   a->at_ns = clock_now(exchange->options.clock);
   if (answer == TRANSPORT_RETRY) {

@@ -8,35 +8,16 @@
 #ifndef DRIVERS_EXCHANGE_H
 #define DRIVERS_EXCHANGE_H
 
-#include "drivers/http_parser.h"
-#include "load/driver.h"
+#include "drivers/answer.h"
 
 enum { EXCHANGE_BODY_MAX = 16 << 20 };
-
-/* How a good answer arrives. An answer that says that it is an event stream is one. */
-enum answer_framing { FRAMING_WHOLE, FRAMING_EVENTS, FRAMING_LINES };
-
-/* What one answer has said so far; the reader keeps the rest of it up to date. */
-struct exchange_answer {
-  uint32_t slot;
-  size_t input;
-  const struct http_parser *http;
-  bool in_pieces;                                    /* it comes as events or lines */
-  bool finished, done, failed;                       /* a finish reason; the end of the stream; an error object */
-  int64_t tokens_before;                             /* running usage at the event before */
-  int64_t n_text_events, n_empty_events, text_bytes; /* events with text; those with a place for it and none; bytes of text */
-  int64_t at_ns, read_lag_ns;                        /* of the read that is being looked at */
-  int64_t written_ns;                                /* -1: nothing was yet */
-  struct answer_end end;                             /* what it will end with, but for the outcome */
-  struct answer_phase phases[ANSWER_PHASES];
-};
 
 struct exchange_reader {
   enum answer_framing framing;
   /* One event or line of an answer with status 200. False: it cannot be what it should; *ret_reason says why. */
-  bool (*piece)(void *context, struct exchange_answer *answer, struct bytes data, const char **ret_reason);
+  bool (*piece)(void *context, struct answer *answer, struct bytes data, const char **ret_reason);
   /* The answer is whole (body: what did not come in pieces): sets the outcome, and the reason if it is not OK. */
-  void (*judge)(void *context, struct exchange_answer *answer, struct bytes body);
+  void (*judge)(void *context, struct answer *answer, struct bytes body);
 };
 
 struct exchange;
@@ -55,8 +36,6 @@ void exchange_cancel(struct exchange *exchange, uint32_t slot);
 void exchange_close(struct exchange *exchange); /* accepts NULL */
 
 /* For readers, from piece and judge: an event of this answer. */
-void exchange_deliver(const struct exchange *exchange, const struct exchange_answer *answer, const struct completion *event);
-/* A phase that the answer tells of; nothing once ANSWER_PHASES are there. */
-void exchange_add_phase(struct exchange_answer *answer, const char *name, int64_t from_ns, int64_t took_ns);
+void exchange_deliver(const struct exchange *exchange, const struct answer *answer, const struct completion *event);
 
 #endif

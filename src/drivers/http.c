@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "drivers/dialect.h"
+#include "drivers/exchange.h"
+#include "drivers/model_answer.h"
 
 enum { HTTP_SERVER, HTTP_EXTRA };
 
@@ -26,6 +28,7 @@ struct http_driver {
   struct driver_options options;
   const struct dialect *dialect;
   struct route route;
+  struct answer_rules rules;
   struct exchange *exchange;
   json_t *extra_members;
   const char *extra; /* the members of extra_body, without the braces; NULL: none */
@@ -45,134 +48,20 @@ static void http_close(void *state) {
 
 /* --- what an answer says --- */
 
-static void take_piece(struct http_driver *driver, struct exchange_answer *answer, const struct piece *piece) {
-  struct answer_end *end = &answer->end;
-  if (piece->has_error) {
-    answer->failed = true;
-    memcpy(end->reason, piece->error, sizeof end->reason);
-    return;
-  }
-  if (piece->prompt_tokens >= 0) end->prompt_tokens = piece->prompt_tokens;
-  if (piece->cached_tokens > 0) end->flags |= ANSWER_CACHED_PROMPT;
-  if (piece->invalid_utf8) end->flags |= ANSWER_INVALID_UTF8;
-  if (piece->has_reasoning) end->flags |= ANSWER_REASONING;
-  if (piece->has_tool_call) end->flags |= ANSWER_TOOL_CALL;
-  if (piece->finished || piece->has_embedding) answer->finished = true;
-  uint32_t n_tokens = piece->carries_text || piece->is_one_token; /* until usage tells better; docs/method.md#tokens */
-  if (piece->is_one_token) end->flags |= ANSWER_TOKENS_TOLD;
-  if (piece->output_tokens >= 0) {
-    end->output_tokens = piece->output_tokens;
-    if (piece->total_tokens >= 0 && piece->prompt_tokens >= 0 && piece->total_tokens != piece->prompt_tokens + piece->output_tokens)
-      end->flags |= ANSWER_USAGE_CONTRADICTS;
-    if (driver->route.running_usage || (driver->options.continuous_usage && driver->dialect->continuous_usage)) {
-      /* Asked for is not given: usage that comes only at the end is spread over the events, like any. */
-      bool a_token = piece->carries_text || (piece->has_empty_text && !piece->finished);
-      bool running = a_token || (end->flags & ANSWER_TOKENS_TOLD) != 0;
-      int64_t more = piece->output_tokens - answer->tokens_before;
-      if (running && more < 0) end->flags |= ANSWER_USAGE_CONTRADICTS;
-      if (running) end->flags |= ANSWER_TOKENS_TOLD;
-      n_tokens = running && more > 0 ? (uint32_t)more : 0;
-      answer->tokens_before = piece->output_tokens;
-    }
-  }
-  if (piece->carries_text && answer->n_text_events++ == 0 && piece->is_blank) end->flags |= ANSWER_BLANK_FIRST;
-  answer->n_empty_events += piece->has_empty_text && !piece->carries_text;
-  answer->text_bytes += piece->n_bytes;
-  exchange_add_phase(answer, "load", -1, piece->load_ns);
-  exchange_add_phase(answer, "queue", -1, piece->queue_ns);
-  exchange_add_phase(answer, "prefill", -1, piece->prefill_ns);
-  exchange_add_phase(answer, "decode", -1, piece->decode_ns);
-  if (piece->carries_text || n_tokens > 0)
-    exchange_deliver(driver->exchange, answer,
-                     &(struct completion){.n_tokens = n_tokens,
-                                          .n_bytes = piece->n_bytes,
-                                          .carries_text = piece->carries_text,
-                                          .carries_answer = piece->has_answer,
-                                          .carries_tool_call = piece->has_tool_call,
-                                          .content = piece->content});
-}
-
-static bool on_piece(void *context, struct exchange_answer *answer, struct bytes data, const char **ret_reason) {
-  struct http_driver *driver = context;
-  struct piece piece;
-  driver->route.read(&piece, data.ptr, data.length);
-  if (piece.is_done && !piece.is_json) {
-    answer->done = true;
-    return true;
-  }
-  *ret_reason = driver->route.framing == FRAMING_LINES ? "a line that is not JSON" : "an event that is not JSON";
-  if (!piece.is_json) return false;
-  take_piece(driver, answer, &piece);
-  if (piece.is_done) answer->done = true;
+static bool on_piece(void *context, struct answer *answer, struct bytes data, const char **ret_reason) {
+  const struct http_driver *driver = context;
+  struct completion event;
+  if (!model_answer_piece(&driver->rules, answer, data, &event, ret_reason)) return false;
+  if (event.kind == COMPLETION_EVENT) exchange_deliver(driver->exchange, answer, &event);
   return true;
 }
 
-static void refuse(struct answer_end *end, enum outcome outcome, const char *what, struct bytes body) {
-  char found[60];
-  end->outcome = outcome;
-  (void)snprintf(end->reason, sizeof end->reason, "%s; it begins '%s'", what, text_sanitise(found, sizeof found, body.ptr, body.length));
-}
-
-static void judge_whole(struct http_driver *driver, struct exchange_answer *answer, struct bytes body) {
-  struct piece piece;
-  bool wanted_pieces = driver->route.framing != FRAMING_WHOLE;
-  driver->route.read(&piece, body.ptr, body.length);
-  if (piece.has_error) {
-    answer->end.outcome = OUTCOME_ERROR_IN_STREAM;
-    memcpy(answer->end.reason, piece.error, sizeof answer->end.reason);
-  } else if (wanted_pieces) refuse(&answer->end, OUTCOME_PROTOCOL, "200, but not an event stream", body);
-  else if (!piece.is_json) refuse(&answer->end, OUTCOME_PROTOCOL, "200, but not JSON", body);
-  else if (driver->options.route == ROUTE_EMBEDDINGS && !piece.has_embedding)
-    refuse(&answer->end, OUTCOME_PROTOCOL, "200, but without an embedding", body);
-  else take_piece(driver, answer, &piece);
-}
-
-static void judge_status(struct http_driver *driver, struct exchange_answer *answer, struct bytes body) {
-  struct piece piece;
-  driver->route.read(&piece, body.ptr, body.length);
-  answer->end.outcome = OUTCOME_HTTP_STATUS;
-  if (piece.has_error && piece.error[0] != 0) memcpy(answer->end.reason, piece.error, sizeof answer->end.reason);
-  else text_sanitise(answer->end.reason, sizeof answer->end.reason, body.ptr, body.length);
-}
-
-static void on_end(void *context, struct exchange_answer *answer, struct bytes body) {
-  struct http_driver *driver = context;
-  struct answer_end *end = &answer->end;
-  if (answer->http->status != 200) {
-    judge_status(driver, answer, body);
-    return;
-  }
-  if (driver->dialect->times_in_head) {
-    exchange_add_phase(answer, "queue", -1, answer->http->queue_ns);
-    exchange_add_phase(answer, "inference", -1, answer->http->inference_ns);
-  }
-  if (!answer->in_pieces) {
-    judge_whole(driver, answer, body);
-    if (end->outcome != OUTCOME_OK) return;
-  } else if (answer->failed) {
-    end->outcome = OUTCOME_ERROR_IN_STREAM;
-    return;
-  } else if (!answer->done && !answer->finished) {
-    end->outcome = OUTCOME_NOT_FINISHED;
-    (void)snprintf(end->reason, sizeof end->reason, "the stream ended without [DONE] or a finish reason");
-    return;
-  }
-  /* [DONE] alone ends a stream, and says nothing of the answer: half of one ends so, too. */
-  if (!answer->finished && end->output_tokens < 0) {
-    bool empty = answer->n_text_events == 0;
-    end->outcome = empty ? OUTCOME_PROTOCOL : OUTCOME_NOT_FINISHED;
-    (void)snprintf(end->reason, sizeof end->reason, "200, but neither %susage, nor a reason to finish", empty ? "text, nor " : "");
-    return;
-  }
-  if (answer->in_pieces && !answer->done && driver->route.has_done) end->flags |= ANSWER_NO_DONE;
-  if (answer->in_pieces && end->output_tokens > answer->text_bytes && end->output_tokens <= answer->text_bytes + answer->n_empty_events)
-    end->flags |= ANSWER_EMPTY_TOKENS;
-  end->n_empty_events = answer->n_empty_events;
-  if (driver->options.route == ROUTE_EMBEDDINGS) return;
-  if (end->output_tokens < 0) end->flags |= ANSWER_NO_USAGE;
-  if (end->output_tokens >= 0 && end->output_tokens < answer->n_text_events) end->flags |= ANSWER_USAGE_CONTRADICTS;
-  if (driver->options.ignore_eos && end->output_tokens >= 0 && end->output_tokens < driver->asked[answer->input])
-    end->flags |= ANSWER_SHORT;
+static void on_end(void *context, struct answer *answer, struct bytes body) {
+  const struct http_driver *driver = context;
+  struct completion event;
+  int64_t asked = driver->options.ignore_eos ? driver->asked[answer->input] : 0;
+  model_answer_end(&driver->rules, answer, body, asked, &event);
+  if (event.kind == COMPLETION_EVENT) exchange_deliver(driver->exchange, answer, &event);
 }
 
 /* --- the driver --- */
@@ -217,6 +106,11 @@ static enum lynx_status http_open(const struct driver_options *options, void **r
   lynx_assert(driver->dialect != NULL); /* the option's choices are the table's names */
   enum lynx_status status = dialect_route(driver->dialect, options->route, options->stream, &driver->route, error);
   if (!driver->route.streams) driver->options.stream = false;
+  driver->rules = (struct answer_rules){.route = &driver->route,
+                                        .embeddings = options->route == ROUTE_EMBEDDINGS,
+                                        .times_in_head = driver->dialect->times_in_head,
+                                        .running_usage = driver->route.running_usage ||
+                                                         (options->continuous_usage && driver->dialect->continuous_usage)};
   if (status == LYNX_OK && extra != NULL) status = read_extra(driver, extra, error);
   struct exchange_reader reader = {.framing = driver->route.framing, .piece = on_piece, .judge = on_end};
   if (status == LYNX_OK) status = exchange_open(options, &reader, driver, &driver->exchange, error);

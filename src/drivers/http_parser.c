@@ -117,10 +117,12 @@ static void take_head(struct http_parser *parser) {
   buffer_clear(&parser->line);
   if (parser->state != HTTP_HEAD) return;
   if (parser->status < 200) {
-    bool keep = parser->keep_alive;
+    bool keep = parser->keep_alive, no_body = parser->no_body;
     http_parser_reset(parser);
     parser->keep_alive = keep;
-  } else if (chunked) parser->state = HTTP_CHUNK_SIZE; /* chunked wins over a length: RFC 9112, 6.3 */
+    parser->no_body = no_body;
+  } else if (parser->no_body) parser->state = HTTP_DONE;
+  else if (chunked) parser->state = HTTP_CHUNK_SIZE; /* chunked wins over a length: RFC 9112, 6.3 */
   else if (parser->status == 204 || parser->status == 304 || parser->remaining == 0) parser->state = HTTP_DONE;
   else if (parser->remaining > 0) parser->state = HTTP_BODY_LENGTH;
   else {

@@ -359,13 +359,13 @@ static void visit(void *context, const struct bytes *path, int depth, enum json_
   if (size && number_int64(raw.ptr, raw.length, &value) && value >= 0 && value <= EXCHANGE_BODY_MAX) v->binary_bytes += value;
 }
 
-static bool take_piece(void *context, struct exchange_answer *answer, struct bytes data, const char **ret_reason) {
+static bool take_piece(void *context, struct answer *answer, struct bytes data, const char **ret_reason) {
   (void)context, (void)answer, (void)data;
   *ret_reason = "an event stream, where one answer was asked for";
   return false;
 }
 
-static void judge(void *context, struct exchange_answer *answer, struct bytes body) {
+static void judge(void *context, struct answer *answer, struct bytes body) {
   struct verdict v = {0};
   char found[60];
   struct answer_end *end = &answer->end;

@@ -3,7 +3,7 @@
 #ifndef DRIVERS_ROUTE_H
 #define DRIVERS_ROUTE_H
 
-#include "drivers/exchange.h"
+#include "drivers/answer.h"
 #include "drivers/piece.h"
 
 struct dialect {
