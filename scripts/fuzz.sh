@@ -45,6 +45,7 @@ build() {
 result="$(ls src/result/*.c src/result/importers/*.c) $meson_lists/result/importers_list.c"
 build yaml $base $contract src/experiment/experiment_plan.c src/experiment/swap.c src/measure/environment.c $executor $common -lhwloc -lelf
 build http $base $parsers $common
+build watch $base $parsers src/drivers/answer.c src/drivers/model_answer.c src/load/events.c src/load/driver.c src/watch/connections.c src/watch/conversation.c src/watch/packet.c src/watch/request_reader.c src/watch/stream.c src/watch/watch_record.c $common
 build bundle $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build log $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
 build import $base $contract $record $result src/load/*.c src/telemetry/metrics.c $executor $common -lsqlite3 -lhwloc -lelf
@@ -95,7 +96,7 @@ pair metrics git
 pair elf audit
 pair serve history
 pair page samples
-for name in yaml http bundle capture safetensors log model trace ranks prompt ledger import python metrics git elf audit serve history page samples; do
+for name in yaml http watch bundle capture safetensors log model trace ranks prompt ledger import python metrics git elf audit serve history page samples; do
   log=$dir/$name.log
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' $log) inputs in $seconds s; $(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' $log | tail -n 1) of" \
     "$(sed -n 's/.*Loaded 1 modules *(\([0-9]*\) inline.*/\1/p' $log | head -n 1) edges of what is linked were taken"

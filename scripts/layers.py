@@ -7,11 +7,11 @@ import re
 import subprocess
 import sys
 
-ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "measure", "attribute", "experiment", "decide", "verify", "history", "report", "library", "board", "page", "serve", "cli"]
+ORDER = ["base", "stats", "ledger", "record", "trace", "telemetry", "contract", "executor", "load", "result", "drivers", "watch", "measure", "attribute", "experiment", "decide", "verify", "history", "report", "library", "board", "page", "serve", "cli"]
 ALLOWED = {  # what may be used besides base
     "stats": set(), "ledger": set(), "record": set(), "trace": {"record"}, "telemetry": set(), "contract": {"stats"}, "executor": set(), "load": {"stats"},
-    "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"},
-    "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers"},
+    "result": {"stats", "record", "telemetry", "contract", "load", "executor"}, "drivers": {"load"}, "watch": {"load", "drivers"},
+    "measure": {"stats", "record", "telemetry", "contract", "executor", "load", "result", "drivers", "watch"},
     "attribute": {"stats", "record", "contract", "trace", "executor", "result"},
     "experiment": {"stats", "record", "telemetry", "contract", "executor", "result", "measure"},
     "decide": {"stats", "record", "result", "experiment"},

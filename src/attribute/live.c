@@ -59,7 +59,7 @@ static struct interval cost_of_profiling(struct gathering *g, const struct resul
   size_t n = 0;
   const struct result_precision *p = g->live->precision;
   for (size_t i = 0; i + 1 < g->n && n < LYNX_COUNT(lost); i++) {
-    if (g->sessions[i].purpose != PURPOSE_MEASURE || g->sessions[i + 1].purpose != PURPOSE_ATTRIBUTE) continue;
+    if (!purpose_measures(g->sessions[i].purpose) || g->sessions[i + 1].purpose != PURPOSE_ATTRIBUTE) continue;
     struct result_step with;
     if (climb_measure(g->bundle, &result->contract, &g->sessions[i + 1], &with, NULL) != LYNX_OK) continue;
     for (size_t k = 0; k < p->n_sessions; k++)
@@ -82,7 +82,7 @@ static bool add_sessions(struct gathering *g) {
         (above == NULL || s->concurrency < above->concurrency))
       above = s;
     if (s->purpose == PURPOSE_SEARCH && s->concurrency == 1) alone = s;
-    if (s->purpose != PURPOSE_MEASURE && s->purpose != PURPOSE_CERTIFY) continue;
+    if (!purpose_measures(s->purpose) && s->purpose != PURPOSE_CERTIFY) continue;
     good = live_lanes_add(&live->arena, g->bundle, s, &live->at);
     live->at.concurrency = s->concurrency;
     good = good && live_samples_add(g->samples, g->bundle, s) && live_start_add(g->start, g->bundle, s) &&

@@ -101,7 +101,7 @@ static const char *label_of(struct live *live, const struct bundle_session *s) {
   if (s->purpose == PURPOSE_ATTRIBUTE) return "profilers";
   if (s->purpose == PURPOSE_TRACE) return "its profiler";
   if (s->purpose == PURPOSE_SEARCH && s->concurrency > 0) return arena_printf(&live->arena, "%lld", (long long)s->concurrency);
-  return s->purpose == PURPOSE_MEASURE || s->purpose == PURPOSE_CERTIFY ? "counted" : "";
+  return purpose_measures(s->purpose) || s->purpose == PURPOSE_CERTIFY ? "counted" : "";
 }
 
 void live_series_add(struct live *live, struct bundle *bundle, const struct bundle_session *session) {
@@ -110,7 +110,7 @@ void live_series_add(struct live *live, struct bundle *bundle, const struct bund
   if (x->n_marks < LIVE_MARKS_MAX)
     x->marks[x->n_marks++] = (struct live_mark){(double)(a.zero_ns + session->warm_up_ns) / x->bin_ns,
                                                 (double)(a.zero_ns + length_of(session)) / x->bin_ns, label_of(live, session),
-                                                session->purpose == PURPOSE_MEASURE || session->purpose == PURPOSE_CERTIFY};
+                                                purpose_measures(session->purpose) || session->purpose == PURPOSE_CERTIFY};
   bool good = bundle_each_thread(bundle, session->id, take_name, &a, NULL) == LYNX_OK &&
               bundle_each_activity(bundle, session->id, take_activity, &a, NULL) == LYNX_OK &&
               bundle_each_sample(bundle, session->id, take_sample, &a, NULL) == LYNX_OK;

@@ -17,6 +17,10 @@ enum purpose {
   PURPOSE_COUNT
 };
 
+/* Do its requests make the figures: ours, or those of others that were watched? */
+static inline bool purpose_measures(enum purpose purpose) {
+  return purpose == PURPOSE_MEASURE || purpose == PURPOSE_OBSERVE;
+}
 const char *purpose_text(enum purpose purpose);
 bool purpose_parse(const char *text, enum purpose *ret);
 

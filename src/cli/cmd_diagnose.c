@@ -10,8 +10,8 @@
 #include "cli/option_value.h"
 #include "cli/quick_run.h"
 #include "cli/server_look.h"
+#include "cli/serving_url.h"
 #include "executor/listening.h"
-#include "telemetry/process_tree.h"
 
 enum {
   FLAG_FOR,
@@ -66,34 +66,6 @@ static bool is_other(int64_t pid) {
   return false;
 }
 
-/* Where a process, or else one that it started, listens. */
-static bool url_of_process(int64_t pid, char url[LISTENING_URL]) {
-  const struct root root = {""};
-  struct process_tree tree;
-  char urls[LISTENING_MAX][LISTENING_URL];
-  size_t n = 0;
-  if (!listening_here(&root, pid)) {
-    complain("lynxbench diagnose: --pid: process %lld is in another network (a container's): give the URL by which it is reached too\n",
-             (long long)pid);
-    return false;
-  }
-  process_tree_read(&root, pid, &tree); /* itself first */
-  for (size_t i = 0; i < tree.n && n == 0; i++) n = listening_urls(&root, tree.pids[i], urls, 0);
-  if (n == 1) {
-    memcpy(url, urls[0], LISTENING_URL);
-    return true;
-  }
-  if (n == 0)
-    complain("lynxbench diagnose: --pid: process %lld is not there, listens on no port, or is not visible to this user; give its "
-             "URL too, or run as root\n",
-             (long long)pid);
-  else {
-    complain("lynxbench diagnose: --pid: process %lld listens on several ports; say which:\n", (long long)pid);
-    for (size_t i = 0; i < n; i++) complain("  lynxbench diagnose %s --pid %lld\n", shell_word(urls[i]), (long long)pid);
-  }
-  return false;
-}
-
 /* "--port 8000", "--port=8000" of the command that starts the server. */
 static bool url_of_command(const char *const *words, int n, char url[LISTENING_URL]) {
   for (int i = 0; i < n && words[i] != NULL; i++) {
@@ -116,7 +88,7 @@ static bool find_url(const struct arguments *arguments, int64_t pid, char found[
   if (first != NULL && server_is_url(first)) return true;
   *ret_words = 0;
   *ret = found;
-  if (first == NULL && pid > 0) return url_of_process(pid, found);
+  if (first == NULL && pid > 0) return serving_url("diagnose", pid, found);
   if (first != NULL && arguments->n_positional > 1 && url_of_command(arguments->positional, arguments->n_positional, found)) return true;
   complain("lynxbench diagnose: found %s%s%s; accepted: the server's address, such as http://127.0.0.1:8000, or --pid N, or a command "
            "that names its --port\nnext: lynxbench diagnose --help\n",

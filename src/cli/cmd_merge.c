@@ -49,7 +49,7 @@ static bool tell_json(const struct merge_outcome *o, const char *out) {
   return end_json(&json, &text);
 }
 
-/* What `lynxbench sample` writes begins so; of a pipe nothing is taken. */
+/* What `lynxbench watch --samples-only` writes begins so; of a pipe nothing is taken. */
 static bool is_samples(const char *path) {
   static const char begins[] = "{\"lynx_samples\":";
   char head[sizeof begins - 1];
@@ -87,7 +87,7 @@ static int join_samples(const struct arguments *arguments, const char *out) {
   struct buffer text;
   const char *path = arguments->positional[1];
   if (arguments->n_positional != 2) {
-    complain("lynxbench merge: found samples among %d files; accepted: RUN.lynx and one file of `lynxbench sample`\n",
+    complain("lynxbench merge: found samples among %d files; accepted: RUN.lynx and one file of `lynxbench watch --samples-only`\n",
              arguments->n_positional);
     return EXIT_WRONG_INPUT;
   }
@@ -148,7 +148,7 @@ const struct command command_merge = {
     .details = "Each PART was made by `lynxbench run CONTRACT --part K/N --start TIME` on a load host of its own. Every arrival of the\n"
                "contract's schedule is then there once, from the host that sent it; audit holds that against the schedule. A part that is\n"
                "missing or incomplete makes the whole incomplete (exit code 130), not wrong.\n"
-               "With a RUN whose server is on another host, and the SAMPLES that `lynxbench sample` took there meanwhile, both are one\n"
+               "With a RUN whose server is on another host, and the SAMPLES that `lynxbench watch --samples-only` took there meanwhile, both are one\n"
                "bundle, which `attribute` accounts for. What the run sampled of its own machine is then named client.*\n"
                "With a RUN and a TRACE that a profiler wrote of its server (PyTorch, ONNX Runtime, Nsight Systems), `attribute` of the\n"
                "whole shows the trace's account beside the run's threads.",

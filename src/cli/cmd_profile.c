@@ -93,7 +93,58 @@ static enum lynx_status take_length(void *context, const struct bundle_session *
   return LYNX_OK;
 }
 
-/* From the bundle of `run --observe`. */
+/* Of a watch: its requests, one by one. */
+struct watched_log {
+  struct bundle *bundle;
+  struct request_log log;
+  size_t room; /* for its items */
+  struct lynx_error *error;
+  int64_t start_ns;
+};
+
+static enum lynx_status take_watched(void *context, const struct bundle_request *row) {
+  struct watched_log *w = context;
+  struct request_log *log = &w->log;
+  int64_t at_ns = w->start_ns + row->scheduled_ns;
+  if (log->n_items == REQUEST_LOG_MAX) return lynx_fail(w->error, LYNX_LIMIT, "more than %d requests", REQUEST_LOG_MAX);
+  if (log->n_items == 0) log->first_realtime_ns = at_ns;
+  log->items = xroom(log->items, log->n_items, &w->room, sizeof *log->items);
+  log->items[log->n_items++] = (struct logged_request){.at_ns = at_ns,
+                                                       .duration_ns = row->end_ns >= 0 ? row->end_ns - row->scheduled_ns : -1,
+                                                       .prompt_tokens = row->prompt_tokens,
+                                                       .output_tokens = row->output_tokens,
+                                                       .cached_tokens = -1};
+  return LYNX_OK;
+}
+
+static enum lynx_status take_window(void *context, const struct bundle_session *session) {
+  struct watched_log *w = context;
+  w->start_ns = session->start_realtime_ns;
+  return session->purpose == PURPOSE_OBSERVE ? bundle_each_request(w->bundle, session->id, take_watched, w, w->error) : LYNX_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+  const struct logged_request *x = a, *y = b;
+  return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+static enum lynx_status profile_of_watch(struct bundle *bundle, const char *source, const char *now, struct profile *ret,
+                                         struct lynx_error *error) {
+  struct watched_log w = {.bundle = bundle, .error = error};
+  enum lynx_status status = bundle_each_session(bundle, take_window, &w, error);
+  if (status == LYNX_OK && w.log.n_items == 0)
+    status = lynx_fail(error, LYNX_INPUT, "it holds no watched request; accepted: a bundle of `lynxbench watch` or `run --observe`, or a log");
+  if (status == LYNX_OK) {
+    qsort(w.log.items, w.log.n_items, sizeof *w.log.items, by_time);
+    int64_t first_ns = w.log.first_realtime_ns = w.log.items[0].at_ns;
+    for (size_t i = 0; i < w.log.n_items; i++) w.log.items[i].at_ns -= first_ns;
+    profile_of_log(&w.log, source, now, ret);
+  }
+  request_log_release(&w.log);
+  return status;
+}
+
+/* From the bundle of `watch` or of `run --observe`. */
 static bool profile_of_bundle(const char *path, const char *source, const char *now, struct profile *ret) {
   struct bundle *bundle = NULL;
   struct bundle_seal_info seal;
@@ -103,8 +154,14 @@ static bool profile_of_bundle(const char *path, const char *source, const char *
   enum lynx_status status = bundle_open(path, &bundle, &seal, &error);
   const char *before = status == LYNX_OK ? bundle_meta(bundle, "metrics_before") : NULL,
              *after = status == LYNX_OK ? bundle_meta(bundle, "metrics_after") : NULL;
-  if (status == LYNX_OK && (before == NULL || after == NULL))
-    status = lynx_fail(&error, LYNX_INPUT, "no whole observation: `lynxbench run --observe` makes one");
+  if (status == LYNX_OK && (before == NULL || after == NULL || bundle_meta(bundle, "watched") != NULL)) {
+    status = profile_of_watch(bundle, source, now, ret, &error);
+    bundle_close(bundle);
+    if (status == LYNX_OK) return true;
+    lynx_error_at(&error, path, 0, NULL);
+    (void)report_error(&error);
+    return false;
+  }
   if (status == LYNX_OK) status = bundle_each_session(bundle, take_length, &seconds, &error);
   if (status == LYNX_OK) status = bundle_each_sample(bundle, 0, take_sample, &c, &error);
   for (size_t i = c.finished.n; i-- > 1;) c.finished.at[i] -= c.finished.at[i - 1];
@@ -196,7 +253,7 @@ const struct command command_profile = {
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details = "LOG is a log of requests: lines of JSON (at_s, prompt_tokens, output_tokens), a mooncake, BurstGPT or Azure trace,\n"
-               "OTLP JSON spans with gen_ai usage, an access log, or the bundle of an observation (`lynxbench run --observe`). The profile "
+               "OTLP JSON spans with gen_ai usage, an access log, or the bundle of a watch (`lynxbench watch`) or an observation (`run --observe`). The profile "
                "holds lengths, gaps, concurrency and prefix reuse, as far\n"
                "as the log has them; no text of any prompt. Name it in a contract as workload.profile_file: lengths can be drawn\n"
                "from it (distribution: profile), and every claim states the distance between what was run and the profile.\n"

@@ -35,7 +35,7 @@ enum {
 static const struct option_spec options[] = {
     [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"),
     [FLAG_QUIET] = SWITCH_QUIET,
-    [FLAG_OBSERVE] = SWITCH("observe", "send nothing: watch the service by its own metrics for method.counted"),
+    [FLAG_OBSERVE] = SWITCH("observe", "send nothing: watch what others send, as `watch` does; without the right to, read the server's counters"),
     [FLAG_JSON] = SWITCH("json", "the outcome as one line of JSON on standard output"),
     [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"),
     [FLAG_KEY] = OPTION("key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"),
@@ -141,19 +141,19 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   contract_run_init(&r, arguments->option[FLAG_QUIET] != NULL, file.text.data, file.text.length, out);
   r.screen.telling = recording.telling;
   r.request.key_variable = arguments->option[FLAG_KEY_VARIABLE];
-  r.request.observe = arguments->option[FLAG_OBSERVE] != NULL;
+  r.request.observation = (struct run_observation){.on = arguments->option[FLAG_OBSERVE] != NULL, .else_counters = true};
   r.request.profilers = (struct run_profilers){arguments->option[FLAG_PROFILERS], arguments->option[FLAG_PY_SPY]};
   r.request.part = part;
   r.request.meta = recording.link.meta;
   r.request.n_meta = recording.begun ? LYNX_COUNT(recording.link.meta) : 0;
   int code = contract_run_whole(&r);
-  if (code == EXIT_HOLDS && !r.request.observe) code = judge(out);
+  if (code == EXIT_HOLDS && !r.request.observation.on && file.contract.regime.load != LOAD_OBSERVED) code = judge(out);
   if (!recording_end(&recording, out, r.outcome.sealed, arguments->option[FLAG_JSON] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
   if (arguments->option[FLAG_JSON] != NULL) code = write_json(out, &r.outcome, code);
   else if (r.status == LYNX_OK) {
     say("%s: %s (%s), root %.16s\n", out, bundle_end_text(r.outcome.end), r.outcome.why, r.outcome.root);
     if (server_is_url(arguments->positional[0])) print_result(out);
-    if (r.request.observe) say("next: lynxbench profile %s\n", shell_word(out));
+    if (r.request.observation.on) say("next: lynxbench profile %s\n", shell_word(out));
     else if (part.count > 0) say("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
     else
       say("next: lynxbench show %s; lynxbench show %s --claim; lynxbench show %s --html PAGE.html\n", shell_word(out), shell_word(out),

@@ -145,6 +145,11 @@ static int plan_load(struct perturbation *p) {
     complain("lynxbench %s: %s: it climbs, and the knee is not known yet\nnext: lynxbench run %s --out a.lynx, then lynxbench %s a.lynx\n",
              p->tool, p->path, shell_word(p->path), p->tool);
     return EXIT_WRONG_INPUT;
+  } else if (load == LOAD_OBSERVED) {
+    complain("lynxbench %s: %s was watched while it served others: nothing of it is slowed; accepted: a run, or a contract, of a twin\n"
+             "next: lynxbench diagnose URL-OF-THE-TWIN\n",
+             p->tool, p->path);
+    return EXIT_WRONG_INPUT;
   } else if (!goes_on) {
     complain("lynxbench %s: regime.load: found %s; accepted: closed, conversations, single-stream, constant, poisson, bursty%s: it needs a "
              "load that stays as it is\n",

@@ -34,6 +34,7 @@ static const struct needs needs_of[] = {
     [LOAD_CONVERSATIONS] = {.concurrency = true},
     [LOAD_SATURATION] = {.rate = true, .to = true},
     [LOAD_CLIMB] = {.concurrency = true},
+    [LOAD_OBSERVED] = {0},
 };
 
 static void check_need(const struct contract *c, struct problem_list *problems, bool needed, bool allowed, const char *field) {
@@ -62,7 +63,7 @@ static void check_regime(const struct contract *c, struct problem_list *problems
   bool open = !load_is_closed((enum load_kind)r->load);
   check_need(c, problems, n->rate, false, "regime.rate_per_s");
   check_need(c, problems, n->to, false, "regime.to_per_s");
-  check_need(c, problems, n->concurrency, open, "regime.concurrency");
+  check_need(c, problems, n->concurrency, open && r->load != LOAD_OBSERVED, "regime.concurrency");
   check_need(c, problems, n->batch, false, "regime.batch");
   check_need(c, problems, n->trace, false, "regime.trace");
   check_need(c, problems, false, r->load == LOAD_BURSTY, "regime.burst_shape");
@@ -85,7 +86,7 @@ static void check_regime(const struct contract *c, struct problem_list *problems
   if (!looks && contract_states(c, "method.look_every"))
     error_at(problems, "method.look_every", "a value without method.precision_target", "nothing, or a target");
   check_caps(c, problems, open);
-  if (c->where.environment == WHERE_PRODUCTION &&
+  if (c->where.environment == WHERE_PRODUCTION && r->load != LOAD_OBSERVED &&
       !(contract_states(c, "where.abort_slo") &&
         (contract_states(c, "where.load_cap_per_s") || contract_states(c, "where.load_cap_in_flight"))))
     error_at(problems, "where", "production without both a load cap and an abort_slo", "both: a measurement must not harm a live service");
@@ -200,7 +201,9 @@ static void check_samples(const struct contract *c, struct problem_list *problem
                   arena_printf(problems->arena, "%.3g with a search of resolution %.3g", c->decision.margin, c->regime.search.resolution),
                   "a margin above regime.search.resolution, better twice it: else no re-run can reproduce or refute the saturation point");
   }
-  if (load_is_closed((enum load_kind)c->regime.load) || c->regime.load == LOAD_REPLAY || c->regime.load == LOAD_OFFLINE) return;
+  if (load_is_closed((enum load_kind)c->regime.load) || c->regime.load == LOAD_REPLAY || c->regime.load == LOAD_OFFLINE ||
+      c->regime.load == LOAD_OBSERVED)
+    return;
   const struct contract_slo *slo = c->slo.items;
   double sessions = (double)(contract_states(c, "method.precision_target") ? c->method.sessions_at_most : c->method.sessions);
   double left = sessions_freedom_factor((size_t)sessions, c->method.confidence), expected = arrivals * sessions * left;

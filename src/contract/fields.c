@@ -42,6 +42,7 @@ static const struct field_choice loads[] = {
     [LOAD_CLIMB] = {"climb",
                     "a closed loop: 1 request in flight, then twice as many each time, up to concurrency, while the throughput grows; "
                     "counted at the knee, the fewest in flight that reach 95 % of the greatest throughput"},
+    [LOAD_OBSERVED] = {"observed", "nothing is sent: the requests that others send are read from the network's packets (lynxbench watch)"},
 };
 
 static const struct field_choice trace_formats[] = {

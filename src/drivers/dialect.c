@@ -98,3 +98,29 @@ enum lynx_status dialect_route(const struct dialect *dialect, enum request_route
                    route == ROUTE_NATIVE ? "native" : "native_chat", dialect->name,
                    route == ROUTE_NATIVE ? "llamacpp, ollama and tgi have one" : "ollama has one");
 }
+
+static bool path_ends_with(const char *path, const char *end) {
+  size_t n = strlen(path), m = strlen(end);
+  return n >= m && strcmp(path + n - m, end) == 0;
+}
+
+bool dialect_of_path(const char *path, bool streams_said, bool streams, struct path_route *ret) {
+  for (size_t i = 0; i < LYNX_COUNT(openai_routes); i++) {
+    const char *whole = openai_routes[i].path, *short_path = whole + strlen("/v1"); /* llama.cpp serves both */
+    if (!path_ends_with(path, whole) && strcmp(path, short_path) != 0) continue;
+    *ret = (struct path_route){.route = openai_routes[i], .embeddings = i == ROUTE_EMBEDDINGS};
+    if (!streams) ret->route.framing = FRAMING_WHOLE;
+    return true;
+  }
+  for (size_t i = 0; i < LYNX_COUNT(native_routes); i++) {
+    const char *streamed = native_routes[i].streamed.path, *whole = native_routes[i].whole_path;
+    bool one_path = strcmp(streamed, whole) == 0;
+    if (!path_ends_with(path, streamed) && !path_ends_with(path, whole)) continue;
+    bool lines = native_routes[i].streamed.framing == FRAMING_LINES; /* Ollama streams unless it is told not to */
+    bool does = one_path ? (streams_said ? streams : lines) : path_ends_with(path, streamed);
+    *ret = (struct path_route){.route = native_routes[i].streamed};
+    if (!does) ret->route.framing = FRAMING_WHOLE;
+    return true;
+  }
+  return false;
+}

@@ -19,4 +19,12 @@ const struct dialect *dialect_find(const char *name); /* NULL: there is none */
 enum lynx_status dialect_route(const struct dialect *dialect, enum request_route route, bool stream, struct route *ret,
                                struct lynx_error *error) LYNX_MUST_CHECK;
 
+/* Which route a request is for that somebody else sent, by the end of its path: "/api/v1/completions". Whether it streams is the body's
+ * word, or where that says nothing the server's own default. False: none of these. */
+struct path_route {
+  struct route route;
+  bool embeddings;
+};
+bool dialect_of_path(const char *path, bool streams_said, bool streams, struct path_route *ret);
+
 #endif

@@ -17,6 +17,7 @@ static const char *const flag_names[ANSWER_FLAG_COUNT] = {
     "reasoning",
     "tool call",
     "waited for a free slot",
+    "its client went away before the end",
 };
 
 const char *driver_answers_text(enum driver_answers answers) {

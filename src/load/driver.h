@@ -38,7 +38,8 @@ enum answer_flag {
   ANSWER_REASONING = 1 << 8,     /* some of the text was reasoning */
   ANSWER_TOOL_CALL = 1 << 9,     /* some of it was a tool call */
   ANSWER_WAITED_SLOT = 1 << 10,  /* due while as many were in flight as may be: it had to wait */
-  ANSWER_FLAG_COUNT = 11,
+  ANSWER_CANCELLED = 1 << 11,    /* a watched one: its client went away after the first token */
+  ANSWER_FLAG_COUNT = 12,
   /* No oddities, and not shown. */
   ANSWER_TOKENS_TOLD = 1 << 20, /* the tokens of every event are the server's own figures */
   ANSWER_EMPTY_TOKENS = 1 << 21 /* more tokens than bytes of text, and as many more events came that held none */

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/secret.h"
-#include "executor/capture.h"
-#include "executor/disclose.h"
-#include "executor/import.h"
 #include "measure/idle.h"
+#include "measure/run_capture.h"
 #include "measure/score.h"
 #include "measure/server_trace.h"
 #include "measure/session.h"
@@ -17,89 +15,6 @@ enum { TRACED_NS = 1000000000 };
 static const double warm_up_answers = 2; /* under load they take longer than alone */
 
 /* --- around the load --- */
-
-/* What was captured on the executor's other hosts, and handed in by the contract. */
-static enum lynx_status join_hosts(struct run *run, struct fact_list *facts) {
-  const struct text_map *hosts = &run->contract.executor.hosts;
-  const struct root root = {""};
-  enum lynx_status status = LYNX_OK;
-  for (size_t i = 0; i < hosts->n_items && status == LYNX_OK; i++) {
-    struct buffer text;
-    struct fact_list one = {0};
-    if (strcmp(hosts->values[i], "none") == 0) {
-      capture_join(facts, hosts->keys[i], NULL);
-      continue;
-    }
-    buffer_init(&text, 64 << 20);
-    status = root_read(&root, hosts->values[i], &text, run->error);
-    if (status == LYNX_OK) status = capture_import(text.data, text.length, &one, run->error);
-    if (status == LYNX_OK) capture_join(facts, hosts->keys[i], &one);
-    else lynx_error_at(run->error, hosts->values[i], 0, "executor.hosts");
-    buffer_release(&text);
-    fact_list_release(&one);
-  }
-  capture_join_clocks(facts, hosts->keys, hosts->n_items);
-  return status;
-}
-
-/* A server that was started with a key may tell it of itself: in its own metrics, say. */
-static void redact(struct fact_list *facts, const char *bearer) {
-  for (size_t i = 0; i < facts->n_items && bearer != NULL; i++) {
-    char *value = arena_copy(&facts->arena, facts->items[i].value != NULL ? facts->items[i].value : "");
-    secret_redact(value, bearer);
-    if (facts->items[i].value != NULL) facts->items[i].value = value;
-  }
-}
-
-static enum lynx_status capture_now(struct run *run, const char *moment, const char *precision) {
-  struct fact_list facts = {0};
-  struct capture_request request = {.root = run->request->root,
-                                    .clock = run->request->clock,
-                                    .endpoint = run->contract.executor.endpoint,
-                                    .pid = run->contract.executor.pid,
-                                    .behind_proxy = run->contract.executor.behind_proxy,
-                                    .in_process = run->driver->in_process};
-  if (request.in_process) request.endpoint = NULL;
-  if (run->driver->describe != NULL) run->workload_pid = run->driver->describe(run->setup.states[0], &facts);
-  if (request.in_process) request.pid = run->workload_pid;
-  request.hosts_known = run->contract.executor.hosts.n_items > 0;
-  request.ask_routes = !run->request->observe; /* who only observes sends nothing at all */
-  request.show_arguments = run->contract.executor.show_arguments.items;
-  request.n_show_arguments = run->contract.executor.show_arguments.n_items;
-  request.started_pid = run->service.child.pid;
-  capture_run(&request, &facts);
-  for (size_t i = 0; i < run->contract.executor.declare.n_items; i++) {
-    struct fact fact = {
-        .kind = FACT_IDENTITY, .status = FACT_DECLARED, .value = run->contract.executor.declare.values[i], .source = "the contract"};
-    const char *name;
-    if (!contract_split_key(run->contract.executor.declare.keys[i], &fact.layer, &name)) continue;
-    fact.key = arena_printf(&run->arena, "declared.%s", name);
-    fact_add(&facts, &fact);
-  }
-  /* What is asked of it: context, since the same executor may be asked for something else. */
-  const char *loads = load_text(run->contract.regime.load);
-  fact_add(&facts, &(struct fact){.layer = LAYER_DEMAND,
-                                  .kind = FACT_CONTEXT,
-                                  .status = FACT_DECLARED,
-                                  .key = "demand.load",
-                                  .value = loads,
-                                  .unit = "",
-                                  .source = "the contract"});
-  if (run->contract.workload.profile_file != NULL)
-    fact_add(&facts, &(struct fact){.layer = LAYER_DEMAND,
-                                    .kind = FACT_CONTEXT,
-                                    .status = FACT_DECLARED,
-                                    .key = "demand.profile",
-                                    .value = run->contract.workload.profile_file,
-                                    .unit = "",
-                                    .source = "the contract"});
-  enum lynx_status status = join_hosts(run, &facts);
-  redact(&facts, run->bearer);
-  fact_sort(&facts);
-  if (status == LYNX_OK) bundle_put_facts(run->bundle, arena_printf(&run->arena, "%s:%s", moment, precision), &facts);
-  fact_list_release(&facts);
-  return status;
-}
 
 /* Windows are kept until all are there: half an accuracy would be compared with a whole one. */
 struct accuracy_target {
@@ -286,7 +201,7 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   else if (!run->driver->in_process) service_executed(&run->service, &executed);
   row->executed_json = executed.length > 0 && !executed.overflowed ? arena_copy(&run->arena, executed.data) : "";
   buffer_release(&executed);
-  if (!run->captured[plan->precision]) status = capture_now(run, "start", row->precision);
+  if (!run->captured[plan->precision]) status = run_capture(run, "start", row->precision);
   run->captured[plan->precision] = true;
   if (status != LYNX_OK || !begin_alone(run, plan, row)) return status;
   struct session_plan whole = *plan;
@@ -295,7 +210,7 @@ static enum lynx_status run_on_executor(struct run *run, const struct session_pl
   status = run_load(run, &whole, row, &aborted);
   *ret_complete = status == LYNX_OK && row->end == SESSION_COMPLETE;
   if (*ret_complete && plan->accuracy) measure_accuracy(run, row->id, row->precision);
-  if (*ret_complete && plan->last) status = capture_now(run, "end", row->precision);
+  if (*ret_complete && plan->last) status = run_capture(run, "end", row->precision);
   if (aborted) {
     run->outcome->aborted_by_slo = true;
     (void)snprintf(run->outcome->why, sizeof run->outcome->why, "the abort SLO was broken in session %lld", (long long)row->id);

@@ -166,12 +166,12 @@ enum lynx_status host_samples_read(const char *text, size_t length, const struct
     json_decref(object);
     if (!good) {
       lynx_error_at(error, error != NULL ? error->file : NULL, number, NULL);
-      return lynx_fail(error, LYNX_INPUT, "%s; accepted: what `lynxbench sample` writes",
+      return lynx_fail(error, LYNX_INPUT, "%s; accepted: what `lynxbench watch --samples-only` writes",
                        number == 1 ? "found no head of samples" : "found a line that no sampler writes");
     }
     at = stop != NULL ? stop + 1 : end;
   }
-  if (length == 0) return lynx_fail(error, LYNX_INPUT, "found an empty file; accepted: what `lynxbench sample` writes");
+  if (length == 0) return lynx_fail(error, LYNX_INPUT, "found an empty file; accepted: what `lynxbench watch --samples-only` writes");
   *ret_last_ns = r.last_ns;
   return LYNX_OK;
 }

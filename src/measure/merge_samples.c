@@ -55,7 +55,7 @@ static enum lynx_status keep_window(void *context, const struct bundle_session *
                                        .to_ns = counted_to_ns + s->drain_ns,
                                        .counted_from_ns = counted_ns,
                                        .counted_to_ns = counted_to_ns,
-                                       .counted = s->purpose == PURPOSE_MEASURE || s->purpose == PURPOSE_CERTIFY};
+                                       .counted = purpose_measures(s->purpose) || s->purpose == PURPOSE_CERTIFY};
   return LYNX_OK;
 }
 

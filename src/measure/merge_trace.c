@@ -17,7 +17,7 @@ struct joining {
 
 static enum lynx_status take_session(void *context, const struct bundle_session *s) {
   struct joining *j = context;
-  bool counted = s->purpose == PURPOSE_MEASURE || s->purpose == PURPOSE_CERTIFY || s->purpose == PURPOSE_ATTRIBUTE;
+  bool counted = purpose_measures(s->purpose) || s->purpose == PURPOSE_CERTIFY || s->purpose == PURPOSE_ATTRIBUTE;
   if (s->end == SESSION_COMPLETE && counted) j->session = s->id;
   return LYNX_OK;
 }

@@ -17,6 +17,7 @@
 #include "measure/search.h"
 #include "measure/tokenizer_file.h"
 #include "telemetry/metrics.h"
+#include "watch/watcher.h"
 
 /* Of a contract that is somebody else's, what would take something of ours: keys, and variables by their names alone. */
 static void forget_sources(struct run *run) {
@@ -48,12 +49,12 @@ static enum lynx_status prepare(struct run *run) {
   run->driver = drivers_find(run->contract.workload.driver);
   enum lynx_status status = setup_key(&run->contract, run->request->key_variable, &run->arena, &run->bearer, run->error);
   if (status != LYNX_OK) return status;
-  if (run->request->part.count > 0 && run->request->observe)
+  if (run->request->part.count > 0 && run_only_observes(run))
     return lynx_fail(run->error, LYNX_INPUT, "a part of a load that sends nothing; accepted: --observe without --part");
   if (run->request->part.count > 0) status = part_check(&run->request->part, &run->contract, run->driver, run->error);
   if (status != LYNX_OK) return status;
   run->service = (struct service){.contract = &run->contract, .bearer = run->bearer, .stop = run->request->stop};
-  if (run->request->observe && (run->driver->in_process || contract_states(&run->contract, "executor.start")))
+  if (run_only_observes(run) && (run->driver->in_process || contract_states(&run->contract, "executor.start")))
     return lynx_fail(run->error, LYNX_INPUT,
                      "an observation watches a service that runs already: the contract must not start one (executor.start), nor use a "
                      "driver that reaches no server");
@@ -65,7 +66,7 @@ static enum lynx_status prepare(struct run *run) {
     buffer_release(&text);
     if (status != LYNX_OK) return status;
   }
-  if (run->request->observe) return status; /* nothing is asked */
+  if (run_only_observes(run)) return observe_open(run); /* nothing is asked */
   status = inputs_make(&run->contract, run->bearer, &run->inputs, run->error);
   if (status == LYNX_IO && run->contract.workload.prompts.tokenizer != NULL &&
       strcmp(run->contract.workload.prompts.tokenizer, "server") == 0)
@@ -116,7 +117,7 @@ static void note_budget(struct run *run) {
 static enum lynx_status run_all(struct run *run) {
   const struct contract *c = &run->contract;
   enum lynx_status status = LYNX_OK;
-  if (run->request->observe) return run_observe(run);
+  if (run_only_observes(run)) return run_observe(run);
   if (run->request->perturbation != NULL) return run_perturb(run);
   if (c->regime.load == LOAD_SATURATION)
     for (size_t p = 0; p < c->precisions.n_items && status == LYNX_OK && !run_is_over(run); p++) status = run_search(run, p);
@@ -150,7 +151,7 @@ enum lynx_status run_end(struct run *run, enum lynx_status status) {
   struct run_outcome *o = run->outcome;
   if (run->bundle != NULL) {
     service_stop(&run->service);
-    if (status == LYNX_OK) machine_speed_put(run, true);
+    if (status == LYNX_OK && !run_only_observes(run)) machine_speed_put(run, true);
     if (status == LYNX_OK && run->n_steal > 0 && run->steal_sum / (double)run->n_steal > run->contract.method.stolen_at_most)
       run_put_event(
           run, EVENT_CONDITION,
@@ -167,6 +168,7 @@ enum lynx_status run_end(struct run *run, enum lynx_status status) {
   buffer_release(&run->metrics);
   inputs_release(&run->inputs);
   tokenizer_close(run->tokenizer);
+  watcher_close(run->watcher);
   arena_release(&run->arena);
   free(run);
   return status;
@@ -176,7 +178,7 @@ enum lynx_status run_contract(const struct run_request *request, struct run_outc
   struct lynx_error own = {0};
   struct run *run;
   enum lynx_status status = run_begin(request, &run, ret, error != NULL ? error : &own);
-  if (status == LYNX_OK) machine_speed_put(run, false);
+  if (status == LYNX_OK && !run_only_observes(run)) machine_speed_put(run, false); /* it takes a processor for a moment */
   if (status == LYNX_OK) status = run_all(run);
   return run_end(run, status);
 }

@@ -29,6 +29,10 @@ void run_show_step(const struct run *run, const char *step, const char *precisio
   if (run->request->progress != NULL) run->request->progress(run->request->context, &progress);
 }
 
+bool run_only_observes(const struct run *run) {
+  return run->request->observation.on || run->contract.regime.load == LOAD_OBSERVED;
+}
+
 bool run_is_over(const struct run *run) {
   if (atomic_load(run->request->stop) != 0 || run->outcome->aborted_by_slo) return true;
   int64_t budget = run->contract.method.budget_ns;

@@ -9,6 +9,7 @@
 #include "measure/setup.h"
 
 struct sampling;
+struct watcher;
 struct tokenizer;
 
 struct run {
@@ -25,6 +26,7 @@ struct run {
   const char *bearer;
   bool *skip; /* per precision: unavailable here */
   struct sampling *sampling;
+  struct watcher *watcher; /* of an observation by packets */
   double steal_sum;
   int64_t n_steal;
   struct buffer metrics;            /* the server's page, as last read */
@@ -71,6 +73,8 @@ void run_note(const struct run *run, const char *text);
 int64_t run_realtime(const struct run *run);
 void run_put_event(struct run *run, enum event_kind kind, const char *text);
 void run_show_step(const struct run *run, const char *step, const char *precision);
+/* Does it send nothing? The request says so, or the contract's load. */
+bool run_only_observes(const struct run *run);
 bool run_is_over(const struct run *run); /* stopped by the user, by harm, or out of budget */
 
 /* Before what the contract gives the executor: of what is there twice the first counts. more ends in NULL; NULL: nothing. */

@@ -61,13 +61,22 @@ struct run_profilers {
   const char *py_spy; /* the program, named by the user; NULL: where ours are looked for (base/program.h) */
 };
 
+/* Nothing is sent: what the service does for others is measured. */
+struct run_observation {
+  bool on;                /* also where the contract's load is another than observed */
+  bool else_counters;     /* where packets may not be read, by the server's own counters, which are asked for: the run says so */
+  bool asks_counters;     /* they are asked for, too, every ten seconds: that is a request */
+  bool fine;              /* times as the kernel stamps them, instead of whole milliseconds */
+  const char *interface;  /* the only one that is read; NULL: all with an address */
+};
+
 struct run_request {
   const char *contract_text;
   size_t contract_length;
   const char *out_path;
   const char *calibration; /* of this machine, as JSON: kept with the run; NULL: none */
   const char *envelope;    /* the same of `lynxbench calibrate` */
-  bool observe;            /* send nothing: watch what the service does for others */
+  struct run_observation observation;
   struct run_profilers profilers;
   const struct run_meta *meta; /* further ones, such as what stood in a ledger before */
   size_t n_meta;

@@ -245,7 +245,7 @@ static void put_findings(struct page *p) {
     if (f->experiment[0] != 0) html_text(p->out, "<br>by experiment: ", f->experiment, "");
     html_text(p->out, "<br><span class='dim'>not established: ", f->open, "</span>");
     html_text(p->out, "<br>to confirm: ", f->confirm, "");
-    if (confirm_is_possible(f, contract_states(&p->live->result->contract, "executor.start")))
+    if (!p->live->result->observed && confirm_is_possible(f, contract_states(&p->live->result->contract, "executor.start")))
       html_text(p->out, "<br><span class='mono'>lynxbench confirm RUN ",
                 arena_printf(&p->arena, "%s%s", f->id, f->confirm_by != NULL ? f->confirm_by : ""), "</span>");
     (void)buffer_text(p->out, "</td></tr>");

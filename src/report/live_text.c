@@ -54,7 +54,7 @@ static void put_what(struct page *p) {
                                   server != NULL    ? server
                                   : program != NULL ? program
                                                     : "server",
-                                  model != NULL ? model : "no model", executed, pid != NULL ? ", pid " : "", pid != NULL ? pid : "",
+                                  model == NULL ? "no model" : model[0] != 0 ? model : "any model", executed, pid != NULL ? ", pid " : "", pid != NULL ? pid : "",
                                   (long long)live->n_processors, (long long)n, live->at.window_s);
   put_wrapped(p, "what", 0, text);
 }
@@ -221,7 +221,7 @@ static void put_findings(struct page *p) {
   if (live->n_findings == 0)
     put_wrapped(p, "suspected", 0,
                 live->at.n_lanes > 0 ? "no remediable cause: no rule found evidence of one" : "nothing: no thread was seen");
-  bool starts = contract_states(&live->result->contract, "executor.start");
+  bool starts = contract_states(&live->result->contract, "executor.start"), twin = live->result->observed;
   for (size_t i = 0; i < live->n_findings && i < FINDINGS_SHOWN; i++) {
     const struct finding *f = &live->findings[i];
     put_wrapped(
@@ -235,9 +235,9 @@ static void put_findings(struct page *p) {
     bool more = f->confirm_by != NULL && f->confirm_by[0] != 0;
     const char *command = arena_printf(arena, "lynxbench confirm %s %s%s", shell_word(p->bundle), f->id, more ? f->confirm_by : "");
     put_wrapped(p, "", 2,
-                confirm_is_possible(f, starts) ? arena_printf(arena, "  to confirm: %s (%s%s)", text_kept(arena, command),
+                !twin && confirm_is_possible(f, starts) ? arena_printf(arena, "  to confirm: %s (%s%s)", text_kept(arena, command),
                                                               more ? "its executor.start starts the server; " : "", f->confirm)
-                                               : arena_printf(arena, "  to confirm, by hand: %s", f->confirm));
+                                               : arena_printf(arena, "  to confirm, %s: %s", twin ? "on a twin, never here" : "by hand", f->confirm));
   }
 }
 

@@ -311,8 +311,25 @@ static void put_server(struct buffer *out, const struct style *s, const struct r
     (void)buffer_printf(out, "    %-22s %s\n", formulas[p->server[i].formula].name, server_figure_text(&p->server[i], text, sizeof text));
 }
 
+static void put_instrument(struct buffer *out, const struct style *s, const struct result *r, const struct result_precision *p) {
+  char a[40], b[40], c[40], share[40] = "an unknown share";
+  if (!isnan(p->engine_cpu_share)) (void)snprintf(share, sizeof share, "%.1f %%", 100 * p->engine_cpu_share);
+  if (r->observed) {
+    (void)buffer_printf(out, "  %-22s nothing was sent; to read the packets took %s of a core\n", "the instrument", share);
+    return;
+  }
+  (void)buffer_printf(out, "  %-22s send lag p50 %s, p99 %s, worst %s;", "the instrument", text_latency(a, sizeof a, p->send_lag.p50),
+                      text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
+  if (p->read_lag.n > 0) (void)buffer_printf(out, " read lag p99 %s;", text_latency(a, sizeof a, p->read_lag.p99));
+  else (void)buffer_text(out, " read lag unknown;");
+  const char *bound = p->read_lag.n_unknown > 0 ? "at least" : "at most"; /* what is not known comes on top */
+  (void)buffer_printf(out, " %s %.2g %% of the throughput; %s of a core%s%s%s\n", bound, 100 * p->rate_instrument_share, share,
+                      p->instrument_limited ? s->bad : "", p->instrument_limited ? "; INSTRUMENT-LIMITED" : "",
+                      p->instrument_limited ? s->plain : "");
+}
+
 static void put_precision(struct buffer *out, const struct style *s, struct result *r, const struct result_precision *p, bool by_session) {
-  char a[48], b[48], c[48];
+  char a[48], b[48];
   (void)buffer_printf(out, "\n%s%s%s  executed: %s%s%s   executor %.16s\n", s->strong, p->name, s->plain, p->status,
                       p->primitive[0] != 0 ? ", " : "", p->primitive, p->fingerprint[0] != 0 ? p->fingerprint : "(not captured)");
   if (p->unavailable) {
@@ -358,16 +375,7 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
                         "  %-22s %lld request%s: as many as may be were in flight when they were due; the wait is part of the send lag\n",
                         "waited for a slot", (long long)p->n_waited_slot, LYNX_S(p->n_waited_slot));
   (void)buffer_printf(out, "  %-22s %s\n", "beside it", conditions_text(&p->conditions, &r->arena));
-  (void)buffer_printf(out, "  %-22s send lag p50 %s, p99 %s, worst %s;", "the instrument", text_latency(a, sizeof a, p->send_lag.p50),
-                      text_latency(b, sizeof b, p->send_lag.p99), text_latency(c, sizeof c, p->send_lag.greatest));
-  if (p->read_lag.n > 0) (void)buffer_printf(out, " read lag p99 %s;", text_latency(a, sizeof a, p->read_lag.p99));
-  else (void)buffer_text(out, " read lag unknown;");
-  char share[40] = "an unknown share";
-  if (!isnan(p->engine_cpu_share)) (void)snprintf(share, sizeof share, "%.1f %%", 100 * p->engine_cpu_share);
-  const char *bound = p->read_lag.n_unknown > 0 ? "at least" : "at most"; /* what is not known comes on top */
-  (void)buffer_printf(out, " %s %.2g %% of the throughput; %s of a core%s%s%s\n", bound, 100 * p->rate_instrument_share, share,
-                      p->instrument_limited ? s->bad : "", p->instrument_limited ? "; INSTRUMENT-LIMITED" : "",
-                      p->instrument_limited ? s->plain : "");
+  put_instrument(out, s, r, p);
 }
 
 bool text_result(struct result *result, bool by_session, bool color, struct buffer *ret) {

@@ -240,6 +240,7 @@ static void say_load(struct building *b, const struct contract_regime *r, const 
       break;
     case LOAD_OFFLINE: (void)buffer_printf(&b->text, ", %lld request%s at once (offline)", (long long)r->batch, LYNX_S(r->batch)); break;
     case LOAD_REPLAY: (void)buffer_printf(&b->text, ", replayed from %s at %.4g times its speed", r->trace, r->trace_speed); break;
+    case LOAD_OBSERVED: (void)buffer_text(&b->text, ", under the traffic of others, as it came (nothing was sent)"); break;
     case LOAD_RAMP: (void)buffer_printf(&b->text, ", from %.6g to %.6g requests/s (ramp)", r->rate_per_s, r->to_per_s); break;
     case LOAD_SATURATION:
       if (c->failing > 0) (void)buffer_printf(&b->text, ", at the saturation point (%s)", c->text);

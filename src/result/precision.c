@@ -361,7 +361,7 @@ static void close_precision(struct scan *scan) {
 static bool is_measured(const struct result_precision *p, const struct contract *contract, const struct bundle_session *s) {
   if (strcmp(s->precision, p->name) != 0) return false;
   if (s->end == SESSION_UNAVAILABLE) return true;
-  if (contract->regime.load != LOAD_SATURATION) return s->purpose == PURPOSE_MEASURE;
+  if (contract->regime.load != LOAD_SATURATION) return purpose_measures(s->purpose);
   return s->purpose == PURPOSE_CERTIFY && s->rate_per_s >= p->certificate.passing && s->rate_per_s <= p->certificate.passing;
 }
 

@@ -71,6 +71,7 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
   for (size_t i = 0; i < sessions.n_items; i++) {
     const struct bundle_session *session = &sessions.items[i];
     ret->perturbed = ret->perturbed || session->purpose == PURPOSE_PERTURB;
+    ret->observed = ret->observed || session->purpose == PURPOSE_OBSERVE;
     if (session->start_realtime_ns > 0 && (ret->started_ns == 0 || session->start_realtime_ns < ret->started_ns))
       ret->started_ns = session->start_realtime_ns;
   }
@@ -87,6 +88,9 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
   if (status == LYNX_OK && ret->perturbed)
     ret->part = "a perturbed run: resources were slowed, or settings swapped, on purpose, so that it supports no claim about the executor "
                 "(`lynxbench perturb`, `bisect` or `experiment` shows what it says)";
+  if (status == LYNX_OK && ret->observed)
+    ret->part = "an observation: its requests are others', nothing of them was set, and nothing can be run again; a run under a contract of "
+                "its own supports claims";
   if (status != LYNX_OK) result_release(ret);
   return status;
 }

@@ -207,9 +207,9 @@ static bool pooled_is_steady(struct judging *j, const struct bundle_session *row
   return true;
 }
 
-static bool is_stationary(const struct contract *contract) {
-  int load = contract->regime.load;
-  return load != LOAD_RAMP && load != LOAD_OFFLINE && load != LOAD_REPLAY;
+static bool is_stationary(const struct result *result) {
+  int load = result->contract.regime.load;
+  return !result->observed && load != LOAD_RAMP && load != LOAD_OFFLINE && load != LOAD_REPLAY;
 }
 
 enum lynx_status steady_window_judge(struct bundle *bundle, struct result *result, struct result_precision *p,
@@ -228,7 +228,7 @@ enum lynx_status steady_window_judge(struct bundle *bundle, struct result *resul
                                        .to_ns = rows[i]->warm_up_ns + rows[i]->counted_ns};
     if (!s->complete) continue;
     last = rows[i];
-    if (!is_stationary(contract)) continue;
+    if (!is_stationary(result)) continue;
     struct session_series series = {.terms = row_terms_of(bundle, contract), .length_ns = rows[i]->warm_up_ns + rows[i]->counted_ns};
     status = rows_each(bundle, s->id, take_row, &series, error);
     if (status == LYNX_OK) status = bundle_each_sample(bundle, s->id, take_sample, &series, error);
@@ -239,8 +239,8 @@ enum lynx_status steady_window_judge(struct bundle *bundle, struct result *resul
   }
   if (status != LYNX_OK || last == NULL) return status;
   int64_t from = 0;
-  bool pooled = !all_steady && none_moves && is_stationary(contract) && pooled_is_steady(&j, last, &from);
-  p->steady_holds = !is_stationary(contract) || all_steady || pooled;
+  bool pooled = !all_steady && none_moves && is_stationary(result) && pooled_is_steady(&j, last, &from);
+  p->steady_holds = !is_stationary(result) || all_steady || pooled;
   const struct result_steady *worst = NULL;
   for (size_t i = 0; i < p->n_sessions; i++) {
     struct result_steady *s = &p->sessions[i].steady;
@@ -259,6 +259,6 @@ enum lynx_status steady_window_judge(struct bundle *bundle, struct result *resul
     if (worst == NULL || is_worse(&a, 1, &b, 1)) worst = s;
   }
   if (worst != NULL) p->steady = *worst;
-  if (!is_stationary(contract)) p->steady.series = "this load changes by itself";
+  if (!is_stationary(result)) p->steady.series = "this load changes by itself";
   return LYNX_OK;
 }

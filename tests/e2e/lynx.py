@@ -1,5 +1,6 @@
 """What the end-to-end tests share: the programs, a reference executor on a free port, checks that print both values."""
 
+import atexit
 import contextlib
 import hashlib
 import json
@@ -26,6 +27,10 @@ RAN = (0, 3, 4)  # a run came to its end: what a busy machine lets it claim, or 
 STEPS = os.environ.get("LYNX_TESTS_STEPS")  # a file: next steps are run, and what came of them is added there
 failures = []
 n_checks = 0
+
+# What this user's own runs left behind (an envelope, contracts, ledgers) is no part of a test, and the other way round.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="lynx-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
 def check(condition, what):

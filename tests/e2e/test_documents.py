@@ -180,7 +180,7 @@ def adapted(place, line):
         (r"--address 10.0.0.5", "--address 127.0.0.1"),
         (r"/var/lib/node_exporter/", ""),
         (r"build/team.ledger", "team.ledger"),
-        (r"^(build/lynxbench sample .*)$", r"timeout --preserve-status -s INT 2 \1"),
+        (r"^(build/lynxbench watch --samples-only .*)$", r"timeout --preserve-status -s INT 2 \1"),
         (r"^(lynxbench schedule (add .*--folder runs|list|remove nightly))$", r"\1 --units units"),
     ]:
         line = re.sub(pattern, instead, line)

@@ -1,4 +1,4 @@
-"""lynxbench sample, and merge: a server on another host, which is a network namespace of its own."""
+"""lynxbench watch --samples-only, and merge: a server on another host, which is a network namespace of its own."""
 
 import contextlib
 import json
@@ -51,7 +51,7 @@ def measured(tmp_path_factory):
     with two_hosts() as (server, client):
         ref = within(server, l.REF, "--address", SERVER, "--port", 8100, "--shape", "tiny", "--slow", "4ms", stdout=-1)
         assert "ready" in ref.stdout.readline()
-        sampled = ["sample", f"http://{SERVER}:8100", "--quiet", "--out"]
+        sampled = ["watch", "--samples-only", f"http://{SERVER}:8100", "--quiet", "--out"]
         samplers = [within(server, l.LYNX, *sampled, folder / f"{name}.jsonl", stdout=-1, stderr=-1) for name in "ab"]
         for name in "ab":
             for _ in range(200):
@@ -228,9 +228,9 @@ def test_misuse_of_sample(tmp_path):
             ([url, "--out", there], 2, "not overwritten"),
             ([url, "--for", "1s", "--out", tmp_path / "no" / "s.jsonl"], 4, "No such file"),
         ]:
-            r = l.lynx("sample", *words, timeout=20)
+            r = l.lynx("watch", "--samples-only", *words, timeout=20)
             assert (r.returncode, said in r.stderr) == (code, True), (words, r.returncode, r.stderr)
-        r = l.lynx("sample", url, "--for", "1s", "--out", tmp_path / "good.jsonl", "--quiet")
+        r = l.lynx("watch", "--samples-only", url, "--for", "1s", "--out", tmp_path / "good.jsonl", "--quiet")
         assert r.returncode == 0, r.stderr
         assert oct((tmp_path / "good.jsonl").stat().st_mode & 0o777) == "0o600"
         lines = (tmp_path / "good.jsonl").read_text().splitlines()

@@ -12,6 +12,7 @@ static bool apply(const struct evidence *evidence, struct finding *ret) {
   const struct live *live = evidence->live;
   const struct live_neighbour *most = NULL;
   double sum = 0;
+  if (live->result->observed) return false; /* they are who was watched */
   for (size_t i = 0; i < live->n_neighbours; i++) {
     const struct live_neighbour *n = &live->neighbours[i];
     if (!(n->asks >= LEAST_CONNECTIONS)) continue;

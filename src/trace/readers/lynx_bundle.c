@@ -81,7 +81,7 @@ static enum lynx_status take_phase(void *context, const struct bundle_phase *pha
 
 static enum lynx_status take_session(void *context, const struct bundle_session *s) {
   struct reading *r = context;
-  if (s->purpose != PURPOSE_MEASURE || s->start_realtime_ns < 0 || s->start_realtime_ns >= (int64_t)1 << 61 || r->stopped) return LYNX_OK;
+  if (!purpose_measures(s->purpose) || s->start_realtime_ns < 0 || s->start_realtime_ns >= (int64_t)1 << 61 || r->stopped) return LYNX_OK;
   r->session = s->id;
   r->zero_ns = s->start_realtime_ns;
   r->n_requests = r->at = 0;

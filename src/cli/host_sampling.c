@@ -1,4 +1,5 @@
-/* sample: the samplers alone, where the server runs and the load does not. */
+#include "cli/host_sampling.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,8 +10,7 @@
 #include "base/clock.h"
 #include "base/endpoint.h"
 #include "base/number.h"
-#include "cli/command.h"
-#include "cli/option_value.h"
+#include "cli/output.h"
 #include "cli/screen.h"
 #include "cli/server_look.h"
 #include "executor/capture.h"
@@ -18,16 +18,6 @@
 #include "measure/host_samples.h"
 #include "measure/sampling.h"
 #include "telemetry/process_tree.h"
-
-enum { FLAG_PID, FLAG_FOR, FLAG_OUT, FLAG_QUIET };
-
-static const struct option_spec options[] = {
-    [FLAG_PID] = OPTION_WITH("pid", "N", "the serving process (default: the one that listens at the URL)", VALUE_COUNT, 1, INT32_MAX,
-                             "the number of the serving process"),
-    [FLAG_FOR] = OPTION_WITH("for", "DURATION", "how long (default: until Ctrl-C, or until the process ends)", VALUE_DURATION, 1e-9, 1e9,
-                             "a duration, such as 90s or 10min"),
-    [FLAG_OUT] = OPTION("out", "FILE", "the file to write (default: samples- and the host's name, .jsonl)"),
-    [FLAG_QUIET] = SWITCH_QUIET};
 
 #define STEP_NS 500000000
 #define AT_MOST 0.01 /* of the processors, as in a run whose contract says nothing of it */
@@ -42,24 +32,23 @@ struct sampled {
   long long n_values, n_threads;
 };
 
-static bool find_process(const struct arguments *arguments, const struct root *root, int64_t *ret) {
-  const char *pid = arguments->option[FLAG_PID], *url = arguments->n_positional > 0 ? arguments->positional[0] : NULL;
+static bool find_process(const char *url, int64_t pid, const struct root *root, int64_t *ret) {
   struct endpoint endpoint;
   struct lynx_error error = {0};
   *ret = 0;
-  if ((pid == NULL) == (url == NULL)) {
-    complain("lynxbench sample: found %s; accepted: the server's address on this machine, such as http://127.0.0.1:8000, or "
-             "--pid N\nnext: lynxbench sample --help\n",
-             pid == NULL ? "neither a URL nor --pid" : "a URL and --pid");
+  if ((pid == 0) == (url == NULL)) {
+    complain("lynxbench watch: --samples-only: found %s; accepted: the server's address on this machine, such as http://127.0.0.1:8000, or "
+             "--pid N\nnext: lynxbench watch --help\n",
+             pid == 0 ? "neither a URL nor --pid" : "a URL and --pid");
     return false;
   }
-  *ret = option_count(arguments, FLAG_PID, 0);
+  *ret = pid;
   if (*ret == (int64_t)getpid()) {
-    complain("lynxbench sample: --pid: found '%s'; accepted: the number of the serving process\n", pid);
+    complain("lynxbench watch: --samples-only: --pid: found this program itself; accepted: the number of the serving process\n");
     return false;
   }
   if (url != NULL && (!server_is_url(url) || endpoint_parse(url, &endpoint, &error) != LYNX_OK)) {
-    complain("lynxbench sample: the URL: %s; accepted: http://HOST:PORT\n",
+    complain("lynxbench watch: --samples-only: the URL: %s; accepted: http://HOST:PORT\n",
              error.message[0] != 0 ? error.message : "found no http:// or https://");
     return false;
   }
@@ -83,7 +72,7 @@ static bool read_head(const struct root *root, int64_t process, struct sampled *
   struct process_stat stat;
   long n = sysconf(_SC_NPROCESSORS_ONLN);
   if (process <= 0 || !process_read(root, process, &stat)) {
-    complain("lynxbench sample: the serving process was not found: run it where the server runs, as root or as the server's "
+    complain("lynxbench watch: --samples-only: the serving process was not found: run it where the server runs, as root or as the server's "
              "user, or give --pid N\n");
     return false;
   }
@@ -125,7 +114,7 @@ static bool write_lines(struct sampled *s) {
     ssize_t n = write(s->fd, s->lines.data + done, s->lines.length - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      complain("lynxbench sample: %s: cannot be written: %s. What was written before is there\n", s->path, strerror(errno));
+      complain("lynxbench watch: --samples-only: %s: cannot be written: %s. What was written before is there\n", s->path, strerror(errno));
       return false;
     }
     done += (size_t)n;
@@ -167,7 +156,7 @@ static int sample_until(struct sampled *s, const struct root *root, int64_t for_
   host_samples_write_end(realtime(s, clock_now(&clock_system) - s->zero_ns), &s->lines);
   good = good && write_lines(s);
   if (!quiet && isatty(STDERR_FILENO)) complain("\n");
-  if (!there && !quiet) complain("lynxbench sample: process %lld has ended\n", (long long)s->head.process);
+  if (!there && !quiet) complain("lynxbench watch: --samples-only: process %lld has ended\n", (long long)s->head.process);
   if (!good) return EXIT_CONDITIONS;
   return for_ns > 0 && at_ns < for_ns && there ? EXIT_INTERRUPTED : EXIT_HOLDS;
 }
@@ -176,7 +165,7 @@ static int sample(struct sampled *s, const struct root *root, int64_t for_ns, bo
   s->fd = open(s->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (s->fd < 0) {
     bool exists = errno == EEXIST;
-    complain("lynxbench sample: %s: %s\n", s->path,
+    complain("lynxbench watch: --samples-only: %s: %s\n", s->path,
              exists ? "the file exists, and is not overwritten; name another with --out" : strerror(errno));
     return exists ? EXIT_WRONG_INPUT : EXIT_CONDITIONS;
   }
@@ -197,29 +186,14 @@ static int sample(struct sampled *s, const struct root *root, int64_t for_ns, bo
   return code;
 }
 
-static int run(const struct arguments *arguments) {
+int host_sampling_run(const struct host_sampling *wanted) {
   static const struct root root = {""};
   struct sampled s = {.fd = -1};
   char name[200];
-  int64_t for_ns = option_duration_ns(arguments, FLAG_FOR, 0), process;
-  if (!find_process(arguments, &root, &process)) return EXIT_WRONG_INPUT;
+  int64_t process;
+  if (!find_process(wanted->url, wanted->pid, &root, &process)) return EXIT_WRONG_INPUT;
   if (!read_head(&root, process, &s)) return EXIT_EXECUTOR;
   (void)snprintf(name, sizeof name, "samples-%.128s.jsonl", s.head.host.name[0] != 0 ? s.head.host.name : "host");
-  s.path = arguments->option[FLAG_OUT] != NULL ? arguments->option[FLAG_OUT] : name;
-  return sample(&s, &root, for_ns, arguments->option[FLAG_QUIET] != NULL);
+  s.path = wanted->out != NULL ? wanted->out : name;
+  return sample(&s, &root, wanted->for_ns, wanted->quiet);
 }
-
-const struct command command_sample = {
-    .name = "sample",
-    .summary = "sample a server on its own host, while another host loads it",
-    .usage = "[URL]",
-    .most = 1,
-    .options = options,
-    .n_options = LYNX_COUNT(options),
-    .details =
-        "Where the server is on another machine than the load, run this there, and `diagnose` or `run` at the load's side meanwhile.\n"
-        "`lynxbench merge RUN.lynx FILE --out WHOLE.lynx` then joins both by the two wall clocks, and `attribute WHOLE.lynx` says\n"
-        "whose the time is. It reads, and changes nothing. Profilers do not run. A file that breaks off loses half a second.",
-    .example = "rm -f /tmp/s.jsonl; build/lynxbench-ref --mode metronome --port 8397 > /dev/null & sleep 1; build/lynxbench sample "
-               "http://127.0.0.1:8397 --for 2s --out /tmp/s.jsonl; kill %1",
-    .run = run};

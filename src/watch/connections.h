@@ -1,0 +1,29 @@
+/* watch/connections.h: all connections to the watched server, found by the packets' addresses.
+ *
+ * Limits   CONNECTIONS_MAX at once: of more, new ones are counted and not followed. One that is silent for CONNECTION_IDLE_NS leaves if
+ *          nothing is under way in it, and after CONNECTION_STUCK_NS in any case
+ * Note     each connection belongs to the interface that saw it first: what another one sees of it is the same packet again */
+#ifndef WATCH_CONNECTIONS_H
+#define WATCH_CONNECTIONS_H
+
+#include "watch/conversation.h"
+
+#define CONNECTION_IDLE_NS INT64_C(120000000000)
+#define CONNECTION_STUCK_NS INT64_C(3600000000000)
+enum { CONNECTIONS_MAX = 16384, CONNECTIONS_ADDRESSES_MAX = 64 };
+
+struct connections;
+
+/* port: the server's. seed: of the table's order, which strangers are not to know. */
+struct connections *connections_open(uint16_t port, uint64_t seed, int64_t resolution_ns, void (*done)(void *context, const struct watched_request *request), void *context);
+/* The server is at this address only; of none that is given, at any. */
+void connections_address(struct connections *all, const uint8_t address[16], bool is_v6);
+void connections_packet(struct connections *all, int interface, const uint8_t *packet, size_t captured, size_t whole, int64_t at_ns);
+/* About once a second. */
+void connections_age(struct connections *all, int64_t now_ns);
+/* When the oldest request was asked that is under way; INT64_MAX: none is. */
+int64_t connections_oldest(const struct connections *all);
+const struct watch_counts *connections_counts(const struct connections *all);
+void connections_close(struct connections *all, int64_t now_ns); /* what is under way is reported as unfinished */
+
+#endif
