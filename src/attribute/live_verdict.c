@@ -350,7 +350,8 @@ const char *live_unseen(const struct live *live, struct arena *arena) {
   for (size_t i = 0; i < live->facts.n_items; i++) {
     const struct fact *f = &live->facts.items[i];
     if (strcmp(f->key, "hole.remote-host") == 0)
-      return "it runs on another host. Run lynxbench there; or `lynxbench watch --samples-only` there while this runs here, and `lynxbench merge` both";
+      return "it runs on another host. Run lynxbench there; or `lynxbench watch --samples-only` there while this runs here, and `lynxbench "
+             "merge` both";
     if (strcmp(f->key, "hole.serving-process") == 0 && f->value != NULL) return live_words(arena, f->value);
   }
   return "its threads may not be read, or there are so many that looks were too rare. Run as root or as the server's user (in a "

@@ -148,7 +148,8 @@ const struct command command_merge = {
     .details = "Each PART was made by `lynxbench run CONTRACT --part K/N --start TIME` on a load host of its own. Every arrival of the\n"
                "contract's schedule is then there once, from the host that sent it; audit holds that against the schedule. A part that is\n"
                "missing or incomplete makes the whole incomplete (exit code 130), not wrong.\n"
-               "With a RUN whose server is on another host, and the SAMPLES that `lynxbench watch --samples-only` took there meanwhile, both are one\n"
+               "With a RUN whose server is on another host, and the SAMPLES that `lynxbench watch --samples-only` took there meanwhile, "
+               "both are one\n"
                "bundle, which `attribute` accounts for. What the run sampled of its own machine is then named client.*\n"
                "With a RUN and a TRACE that a profiler wrote of its server (PyTorch, ONNX Runtime, Nsight Systems), `attribute` of the\n"
                "whole shows the trace's account beside the run's threads.",

@@ -133,7 +133,8 @@ static enum lynx_status profile_of_watch(struct bundle *bundle, const char *sour
   struct watched_log w = {.bundle = bundle, .error = error};
   enum lynx_status status = bundle_each_session(bundle, take_window, &w, error);
   if (status == LYNX_OK && w.log.n_items == 0)
-    status = lynx_fail(error, LYNX_INPUT, "it holds no watched request; accepted: a bundle of `lynxbench watch` or `run --observe`, or a log");
+    status = lynx_fail(error, LYNX_INPUT,
+                       "it holds no watched request; accepted: a bundle of `lynxbench watch` or `run --observe`, or a log");
   if (status == LYNX_OK) {
     qsort(w.log.items, w.log.n_items, sizeof *w.log.items, by_time);
     int64_t first_ns = w.log.first_realtime_ns = w.log.items[0].at_ns;
@@ -253,7 +254,8 @@ const struct command command_profile = {
     .options = options,
     .n_options = LYNX_COUNT(options),
     .details = "LOG is a log of requests: lines of JSON (at_s, prompt_tokens, output_tokens), a mooncake, BurstGPT or Azure trace,\n"
-               "OTLP JSON spans with gen_ai usage, an access log, or the bundle of a watch (`lynxbench watch`) or an observation (`run --observe`). The profile "
+               "OTLP JSON spans with gen_ai usage, an access log, or the bundle of a watch (`lynxbench watch`) or an observation (`run "
+               "--observe`). The profile "
                "holds lengths, gaps, concurrency and prefix reuse, as far\n"
                "as the log has them; no text of any prompt. Name it in a contract as workload.profile_file: lengths can be drawn\n"
                "from it (distribution: profile), and every claim states the distance between what was run and the profile.\n"

@@ -35,7 +35,8 @@ enum {
 static const struct option_spec options[] = {
     [FLAG_OUT] = OPTION("out", "FILE", "the bundle to write (default: the contract's name and the time, .lynx)"),
     [FLAG_QUIET] = SWITCH_QUIET,
-    [FLAG_OBSERVE] = SWITCH("observe", "send nothing: watch what others send, as `watch` does; without the right to, read the server's counters"),
+    [FLAG_OBSERVE] = SWITCH("observe",
+                            "send nothing: watch what others send, as `watch` does; without the right to, read the server's counters"),
     [FLAG_JSON] = SWITCH("json", "the outcome as one line of JSON on standard output"),
     [FLAG_LEDGER] = OPTION("ledger", "LEDGER", "record the intent before, the bundle after (default: LYNXBENCH_LEDGER)"),
     [FLAG_KEY] = OPTION("key", "FILE", "the team's private key for it (default: LYNXBENCH_KEY)"),

@@ -46,12 +46,13 @@ static bool write_contract(const char *url, int64_t pid, int64_t for_ns, struct 
                             "lynxbench: 1\nname: watch\n\nwhere:\n  environment: production\n\nexecutor:\n  endpoint: \"%s\"\n",
                             url);
   if (pid > 0) good = good && buffer_printf(ret, "  pid: %lld\n", (long long)pid);
-  return good && buffer_printf(ret,
-                               "\nworkload:\n  driver: http\n\nregime:\n  load: observed             # the requests of others, as they "
-                               "come\n\nprecisions: [as-served]\n\nmethod:\n  warm_up: 0s\n  counted: %lldms\n  sessions: %lld               # "
-                               "windows, one after the other: intervals are over them\n  drain: 60s                 # how long what is under way at "
-                               "the end is waited for\n  steady: reported\n",
-                               (long long)(for_ns / n / 1000000), (long long)n);
+  return good && buffer_printf(
+                     ret,
+                     "\nworkload:\n  driver: http\n\nregime:\n  load: observed             # the requests of others, as they "
+                     "come\n\nprecisions: [as-served]\n\nmethod:\n  warm_up: 0s\n  counted: %lldms\n  sessions: %lld               # "
+                     "windows, one after the other: intervals are over them\n  drain: 60s                 # how long what is under way at "
+                     "the end is waited for\n  steady: reported\n",
+                     (long long)(for_ns / n / 1000000), (long long)n);
 }
 
 /* An exit code; what is wrong was reported. */
@@ -66,8 +67,7 @@ static int make_contract(const struct arguments *arguments, const char *url, con
     return EXIT_WRONG_INPUT;
   }
   buffer_init(&text, 65536);
-  if (!write_contract(server.url, option_count(arguments, FLAG_PID, 0), for_ns, &text) ||
-      !write_new_output(path, text.data, text.length)) {
+  if (!write_contract(server.url, option_count(arguments, FLAG_PID, 0), for_ns, &text) || !write_new_output(path, text.data, text.length)) {
     buffer_release(&text);
     return EXIT_CONDITIONS;
   }
@@ -153,13 +153,16 @@ const struct command command_watch = {
     .most = 1,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "It runs where the server runs, and reads the packets of its port: each request's arrival, first token, every token, and end,\n"
-               "while the samplers look at the serving process's threads. Nothing is sent, and no connection is made to the server; no text\n"
-               "and no address of a client is kept. HTTP/1.1 in the clear is read; TLS and HTTP/2 are counted, and it says so. A request counts from\n"
-               "the last byte of its body at this host: what lies between here and the user is not in it.\n"
-               "It needs root, or CAP_NET_RAW. The packets are parsed by a process of their own, in a cage, with no rights.\n"
-               "With --samples-only it takes samples of the process alone, where another host brings the load: `lynxbench merge RUN.lynx FILE\n"
-               "--out WHOLE.lynx` joins both by the two wall clocks.",
-    .example = "rm -f /tmp/w.lynx /tmp/w.yaml; build/lynxbench-ref --mode metronome --port 8150 > /dev/null & sleep 1; build/lynxbench watch "
-               "http://127.0.0.1:8150 --for 6s --out /tmp/w.lynx; kill %1",
+    .details =
+        "It runs where the server runs, and reads the packets of its port: each request's arrival, first token, every token, and end,\n"
+        "while the samplers look at the serving process's threads. Nothing is sent, and no connection is made to the server; no text\n"
+        "and no address of a client is kept. HTTP/1.1 in the clear is read; TLS and HTTP/2 are counted, and it says so. A request counts "
+        "from\n"
+        "the last byte of its body at this host: what lies between here and the user is not in it.\n"
+        "It needs root, or CAP_NET_RAW. The packets are parsed by a process of their own, in a cage, with no rights.\n"
+        "With --samples-only it takes samples of the process alone, where another host brings the load: `lynxbench merge RUN.lynx FILE\n"
+        "--out WHOLE.lynx` joins both by the two wall clocks.",
+    .example =
+        "rm -f /tmp/w.lynx /tmp/w.yaml; build/lynxbench-ref --mode metronome --port 8150 > /dev/null & sleep 1; build/lynxbench watch "
+        "http://127.0.0.1:8150 --for 6s --out /tmp/w.lynx; kill %1",
     .run = run};

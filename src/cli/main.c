@@ -24,10 +24,10 @@ static int wrong_usage(const struct command *command, const char *what, const ch
 
 /* NULL: none is near. One that stands behind another word may have been meant without it. */
 static const char *nearest_command(const char *name) {
-  static const char *const elsewhere[][2] = {{"claim", "show --claim"}, {"report", "show --html"},
-                                             {"log", "ledger"},         {"metrics", "history --export"},
-                                             {"version", "--version"},  {"envelope", "calibrate --only machine"},
-                                             {"sample", "watch --samples-only"}};
+  static const char *const elsewhere[][2] = {
+      {"claim", "show --claim"},         {"report", "show --html"}, {"log", "ledger"},
+      {"metrics", "history --export"},   {"version", "--version"},  {"envelope", "calibrate --only machine"},
+      {"sample", "watch --samples-only"}};
   const char *found = NULL;
   for (size_t i = 0; i < LYNX_COUNT(elsewhere); i++)
     if (strcmp(name, elsewhere[i][0]) == 0) return elsewhere[i][1];

@@ -12,8 +12,8 @@ bool serving_url(const char *tool, int64_t pid, char url[LISTENING_URL]) {
   char urls[LISTENING_MAX][LISTENING_URL];
   size_t n = 0;
   if (!listening_here(&root, pid)) {
-    complain("lynxbench %s: --pid: process %lld is in another network (a container's): give the URL by which it is reached too\n",
-             tool, (long long)pid);
+    complain("lynxbench %s: --pid: process %lld is in another network (a container's): give the URL by which it is reached too\n", tool,
+             (long long)pid);
     return false;
   }
   process_tree_read(&root, pid, &tree); /* itself first */

@@ -20,4 +20,3 @@ void answer_add_phase(struct answer *answer, const char *name, int64_t from_ns, 
   (void)snprintf(answer->phases[i].name, sizeof answer->phases[i].name, "%s", name);
   answer->end.phases = answer->phases;
 }
-

@@ -32,7 +32,7 @@ struct http_parser {
   enum http_state state;
   int status;
   bool keep_alive, event_stream, encoded; /* encoded: a Content-Encoding that we did not ask for */
-  bool no_body; /* given by the caller: the request was HEAD, and no body follows whatever the head says */
+  bool no_body;                           /* given by the caller: the request was HEAD, and no body follows whatever the head says */
   int64_t remaining;
   int64_t queue_ns, inference_ns;  /* x-queue-time, x-inference-time (TGI's, in milliseconds); -1: not said */
   int64_t inference_header_length; /* of the Open Inference Protocol: how much of the body is JSON; -1: not said */

@@ -81,8 +81,7 @@ static void judge_whole(const struct answer_rules *rules, struct answer *answer,
     memcpy(answer->end.reason, piece.error, sizeof answer->end.reason);
   } else if (wanted_pieces) refuse(&answer->end, OUTCOME_PROTOCOL, "200, but not an event stream", body);
   else if (!piece.is_json) refuse(&answer->end, OUTCOME_PROTOCOL, "200, but not JSON", body);
-  else if (rules->embeddings && !piece.has_embedding)
-    refuse(&answer->end, OUTCOME_PROTOCOL, "200, but without an embedding", body);
+  else if (rules->embeddings && !piece.has_embedding) refuse(&answer->end, OUTCOME_PROTOCOL, "200, but without an embedding", body);
   else take_piece(rules, answer, &piece, ret_event);
 }
 

@@ -18,6 +18,7 @@ bool model_answer_piece(const struct answer_rules *rules, struct answer *answer,
                         const char **ret_reason);
 /* The answer is whole (body: what did not come in pieces): sets the outcome, and the reason if it is not OK. asked: so many tokens were to
  * come; 0: it was free to end. */
-void model_answer_end(const struct answer_rules *rules, struct answer *answer, struct bytes body, int64_t asked, struct completion *ret_event);
+void model_answer_end(const struct answer_rules *rules, struct answer *answer, struct bytes body, int64_t asked,
+                      struct completion *ret_event);
 
 #endif

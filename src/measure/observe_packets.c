@@ -15,7 +15,7 @@ enum { LOOK_NS = 100000000, NAMES_MAX = 4096 };
 #define COMMIT_EVERY_NS INT64_C(500000000)
 #define ASK_COUNTERS_EVERY_NS INT64_C(10000000000)
 #define CLOCK_STEP_NS INT64_C(1000000)
-#define PACKET_COST_NS 3000.0 /* of a tap, on loopback: 1 to 6 µs were measured (docs/method.md#watch) */
+#define PACKET_COST_NS 3000.0       /* of a tap, on loopback: 1 to 6 µs were measured (docs/method.md#watch) */
 #define ROUNDED_NS INT64_C(1000000) /* by default: gaps of tokens to the microsecond tell something of the words */
 
 struct packet_watch {
@@ -198,7 +198,8 @@ static void look_for_clock_step(struct packet_watch *o) {
   if (o->stepped || (apart_ns < CLOCK_STEP_NS && apart_ns > -CLOCK_STEP_NS)) return;
   o->stepped = true;
   run_put_event(run, EVENT_CLOCK_STEP,
-                arena_printf(&run->arena, "the wall clock was set by %.3g ms while it was watched: times of requests around it are wrong by that",
+                arena_printf(&run->arena,
+                             "the wall clock was set by %.3g ms while it was watched: times of requests around it are wrong by that",
                              (double)apart_ns / 1e6));
 }
 
@@ -244,18 +245,18 @@ static void say_unseen(struct packet_watch *o) {
   const struct {
     int64_t n;
     const char *what;
-  } unseen[] = {{o->n_dropped, "packets were lost between the kernel and us: requests that they belonged to are left out"},
-                {c->n_lost, "requests were left out, because packets of them are missing"},
-                {c->n_joined_late, "connections had an answer under way when it began: what that was is not known"},
-                {c->n_compressed, "answers were compressed: they are left out"},
-                {c->n_left[LEFT_TLS],
-                 "connections are encrypted (TLS), and were not read: watch behind whatever ends TLS"},
-                {c->n_left[LEFT_HTTP2], "connections speak HTTP/2 or gRPC, which is not read"},
-                {c->n_left[LEFT_AMBIGUOUS], "connections could be read in two ways, and were not followed"},
-                {c->n_left[LEFT_UPGRADE], "connections asked for another protocol (Upgrade), and were not followed"},
-                {c->n_unfollowed, "connections were more than can be followed at once"},
-                {c->n_syn_again,
-                 "connections had to be asked for again: the server did not accept them in time, and the wait before that is in no latency"}};
+  } unseen[] = {
+      {o->n_dropped, "packets were lost between the kernel and us: requests that they belonged to are left out"},
+      {c->n_lost, "requests were left out, because packets of them are missing"},
+      {c->n_joined_late, "connections had an answer under way when it began: what that was is not known"},
+      {c->n_compressed, "answers were compressed: they are left out"},
+      {c->n_left[LEFT_TLS], "connections are encrypted (TLS), and were not read: watch behind whatever ends TLS"},
+      {c->n_left[LEFT_HTTP2], "connections speak HTTP/2 or gRPC, which is not read"},
+      {c->n_left[LEFT_AMBIGUOUS], "connections could be read in two ways, and were not followed"},
+      {c->n_left[LEFT_UPGRADE], "connections asked for another protocol (Upgrade), and were not followed"},
+      {c->n_unfollowed, "connections were more than can be followed at once"},
+      {c->n_syn_again,
+       "connections had to be asked for again: the server did not accept them in time, and the wait before that is in no latency"}};
   for (size_t i = 0; i < LYNX_COUNT(unseen); i++) {
     if (unseen[i].n <= 0) continue;
     const char *text = arena_printf(&run->arena, "%lld %s", (long long)unseen[i].n, unseen[i].what);
@@ -330,7 +331,8 @@ enum lynx_status observe_packets_open(struct run *run) {
   if (status != LYNX_OK || somebody_listens(run, endpoint.port)) return status;
   watcher_close(run->watcher);
   run->watcher = NULL;
-  return lynx_fail(run->error, LYNX_INPUT, "%s: nothing listens at port %d of this machine; accepted: the server's own address, as `ss -ltnp` lists it",
+  return lynx_fail(run->error, LYNX_INPUT,
+                   "%s: nothing listens at port %d of this machine; accepted: the server's own address, as `ss -ltnp` lists it",
                    run->contract.executor.endpoint, endpoint.port);
 }
 
@@ -364,8 +366,10 @@ static enum lynx_status watch(struct packet_watch *o) {
 
 enum lynx_status run_observe_packets(struct run *run) {
   struct packet_watch *o = arena_alloc(&run->arena, 1, sizeof *o);
-  *o = (struct packet_watch){
-      .run = run, .length_ns = run->contract.method.counted_ns, .n_windows = run->contract.method.sessions, .state.oldest_asked_ns = INT64_MAX};
+  *o = (struct packet_watch){.run = run,
+                             .length_ns = run->contract.method.counted_ns,
+                             .n_windows = run->contract.method.sessions,
+                             .state.oldest_asked_ns = INT64_MAX};
   o->next_id = arena_alloc(&run->arena, (size_t)o->n_windows, sizeof *o->next_id);
   run->n_sessions_planned = o->n_windows;
   return watch(o);

@@ -63,11 +63,11 @@ struct run_profilers {
 
 /* Nothing is sent: what the service does for others is measured. */
 struct run_observation {
-  bool on;                /* also where the contract's load is another than observed */
-  bool else_counters;     /* where packets may not be read, by the server's own counters, which are asked for: the run says so */
-  bool asks_counters;     /* they are asked for, too, every ten seconds: that is a request */
-  bool fine;              /* times as the kernel stamps them, instead of whole milliseconds */
-  const char *interface;  /* the only one that is read; NULL: all with an address */
+  bool on;               /* also where the contract's load is another than observed */
+  bool else_counters;    /* where packets may not be read, by the server's own counters, which are asked for: the run says so */
+  bool asks_counters;    /* they are asked for, too, every ten seconds: that is a request */
+  bool fine;             /* times as the kernel stamps them, instead of whole milliseconds */
+  const char *interface; /* the only one that is read; NULL: all with an address */
 };
 
 struct run_request {

@@ -54,8 +54,11 @@ static void put_what(struct page *p) {
                                   server != NULL    ? server
                                   : program != NULL ? program
                                                     : "server",
-                                  model == NULL ? "no model" : model[0] != 0 ? model : "any model", executed, pid != NULL ? ", pid " : "", pid != NULL ? pid : "",
-                                  (long long)live->n_processors, (long long)n, live->at.window_s);
+                                  model == NULL   ? "no model"
+                                  : model[0] != 0 ? model
+                                                  : "any model",
+                                  executed, pid != NULL ? ", pid " : "", pid != NULL ? pid : "", (long long)live->n_processors,
+                                  (long long)n, live->at.window_s);
   put_wrapped(p, "what", 0, text);
 }
 
@@ -235,9 +238,10 @@ static void put_findings(struct page *p) {
     bool more = f->confirm_by != NULL && f->confirm_by[0] != 0;
     const char *command = arena_printf(arena, "lynxbench confirm %s %s%s", shell_word(p->bundle), f->id, more ? f->confirm_by : "");
     put_wrapped(p, "", 2,
-                !twin && confirm_is_possible(f, starts) ? arena_printf(arena, "  to confirm: %s (%s%s)", text_kept(arena, command),
-                                                              more ? "its executor.start starts the server; " : "", f->confirm)
-                                               : arena_printf(arena, "  to confirm, %s: %s", twin ? "on a twin, never here" : "by hand", f->confirm));
+                !twin && confirm_is_possible(f, starts)
+                    ? arena_printf(arena, "  to confirm: %s (%s%s)", text_kept(arena, command),
+                                   more ? "its executor.start starts the server; " : "", f->confirm)
+                    : arena_printf(arena, "  to confirm, %s: %s", twin ? "on a twin, never here" : "by hand", f->confirm));
   }
 }
 

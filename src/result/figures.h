@@ -268,7 +268,7 @@ struct result {
   const char **changed; /* identity facts that changed between start and end, with owner */
   size_t n_changed;
   bool perturbed;          /* it has sessions whose resources were slowed on purpose; `part` says so too */
-  bool observed; /* nothing was sent: the requests are those of others, watched */
+  bool observed;           /* nothing was sent: the requests are those of others, watched */
   const char *part;        /* "part 1 of 3: ...": its rows are not the whole; "" otherwise */
   const char **conditions; /* events of the run that bear on its validity */
   size_t n_conditions;

@@ -89,8 +89,9 @@ enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_
     ret->part = "a perturbed run: resources were slowed, or settings swapped, on purpose, so that it supports no claim about the executor "
                 "(`lynxbench perturb`, `bisect` or `experiment` shows what it says)";
   if (status == LYNX_OK && ret->observed)
-    ret->part = "an observation: its requests are others', nothing of them was set, and nothing can be run again; a run under a contract of "
-                "its own supports claims";
+    ret->part =
+        "an observation: its requests are others', nothing of them was set, and nothing can be run again; a run under a contract of "
+        "its own supports claims";
   if (status != LYNX_OK) result_release(ret);
   return status;
 }

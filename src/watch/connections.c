@@ -53,8 +53,7 @@ void connections_address(struct connections *all, const uint8_t address[16], boo
 static bool is_server(const struct connections *all, const struct packet_side *side, bool is_v6) {
   if (side->port != all->port) return false;
   bool found = all->n_at == 0;
-  for (size_t i = 0; i < all->n_at && !found; i++)
-    found = all->at[i].is_v6 == is_v6 && memcmp(all->at[i].address, side->address, 16) == 0;
+  for (size_t i = 0; i < all->n_at && !found; i++) found = all->at[i].is_v6 == is_v6 && memcmp(all->at[i].address, side->address, 16) == 0;
   return found;
 }
 

@@ -15,7 +15,8 @@ enum { CONNECTIONS_MAX = 16384, CONNECTIONS_ADDRESSES_MAX = 64 };
 struct connections;
 
 /* port: the server's. seed: of the table's order, which strangers are not to know. */
-struct connections *connections_open(uint16_t port, uint64_t seed, int64_t resolution_ns, void (*done)(void *context, const struct watched_request *request), void *context);
+struct connections *connections_open(uint16_t port, uint64_t seed, int64_t resolution_ns,
+                                     void (*done)(void *context, const struct watched_request *request), void *context);
 /* The server is at this address only; of none that is given, at any. */
 void connections_address(struct connections *all, const uint8_t address[16], bool is_v6);
 void connections_packet(struct connections *all, int interface, const uint8_t *packet, size_t captured, size_t whole, int64_t at_ns);

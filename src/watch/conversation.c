@@ -22,7 +22,7 @@ struct asked {
 struct conversation {
   enum following state;
   bool saw_beginning, client_ended, server_ended, broken, was_late;
-  bool answered_early; /* the request that is being read was answered before it was whole */
+  bool answered_early;   /* the request that is being read was answered before it was whole */
   uint32_t client_begin; /* of its SYN: one more of the same is a repetition */
   uint32_t client_fin, server_fin;
   bool has_client_fin, has_server_fin;
@@ -103,8 +103,7 @@ static void begin_answer(struct conversation *c, const struct asked *a, int64_t 
 static void add_event(struct conversation *c, const struct completion *event, const struct conversation_sink *sink) {
   struct watched_request *row = &c->row;
   int64_t at_ns = c->answer.at_ns, base_ns = rounded(sink, row->asked_ns);
-  struct answer_event kept = {
-      .at_ns = rounded(sink, at_ns) - base_ns, .n_tokens = event->n_tokens, .carries_text = event->carries_text};
+  struct answer_event kept = {.at_ns = rounded(sink, at_ns) - base_ns, .n_tokens = event->n_tokens, .carries_text = event->carries_text};
   int64_t before_ns = c->last_event_ns >= 0 ? rounded(sink, c->last_event_ns) - base_ns : 0;
   if (kept.at_ns < before_ns) kept.at_ns = before_ns;
   (void)events_append(&c->events, before_ns, &kept); /* cut at its limit; the counts go on */
@@ -151,7 +150,8 @@ static void take_body(void *context, const char *data, size_t length) {
   struct conversation *c = f->conversation;
   const struct asked *a = first_asked(c);
   if (!a->is_model || c->trouble != OUTCOME_OK || c->http.encoded) return; /* a compressed answer: when it came, and nothing else */
-  bool good = c->http.status == 200, events = good && c->http.event_stream, lines = good && !events && a->route.route.framing == FRAMING_LINES;
+  bool good = c->http.status == 200, events = good && c->http.event_stream,
+       lines = good && !events && a->route.route.framing == FRAMING_LINES;
   c->answer.in_pieces = events || lines;
   if (lines) take_lines(f, data, length);
   else if (!(events ? sse_feed(&c->sse, data, length, take_piece, f) : buffer_append(&c->body, data, length))) c->trouble = OUTCOME_LIMIT;
@@ -159,7 +159,7 @@ static void take_body(void *context, const char *data, size_t length) {
 
 static void report(struct conversation *c, enum outcome outcome, int64_t at_ns, const struct conversation_sink *sink) {
   struct watched_request row = c->row;
-  int64_t *times[] = {&row.begun_ns,       &row.asked_ns,           &row.first_byte_ns, &row.first_token_ns,
+  int64_t *times[] = {&row.begun_ns,        &row.asked_ns,           &row.first_byte_ns, &row.first_token_ns,
                       &row.first_answer_ns, &row.first_tool_call_ns, &row.last_token_ns, &row.end_ns};
   row.outcome = outcome;
   row.cancelled = outcome == OUTCOME_ABANDONED;

@@ -20,10 +20,10 @@ struct watched_request {
   enum outcome outcome;
   bool cancelled; /* its client went away: before its first token outcome is UNFINISHED, else OK */
   int http_status;
-  int64_t begun_ns, asked_ns;    /* the first and the last byte of the request */
-  int64_t connecting_ns;         /* from the connection's first SYN to its handshake; -1: an older connection, or not seen */
+  int64_t begun_ns, asked_ns; /* the first and the last byte of the request */
+  int64_t connecting_ns;      /* from the connection's first SYN to its handshake; -1: an older connection, or not seen */
   int64_t first_byte_ns, first_token_ns, first_answer_ns, first_tool_call_ns, last_token_ns, end_ns; /* -1: never */
-  int64_t prompt_tokens, output_tokens, asked_tokens, prompt_bytes;                                 /* -1: not known */
+  int64_t prompt_tokens, output_tokens, asked_tokens, prompt_bytes;                                  /* -1: not known */
   int64_t n_text_events, n_shared; /* n_shared: of all events those that came in one segment with the one before */
   uint32_t flags;                  /* enum answer_flag */
   const void *events;              /* load/events.h, after asked_ns; without bytes of text */
@@ -32,8 +32,8 @@ struct watched_request {
 
 /* What was seen beside whole requests, since the beginning. */
 struct watch_counts {
-  int64_t n_requests, n_other;              /* on the routes of models; on others */
-  int64_t n_compressed; /* of those on the routes of models: their answers cannot be read, and they are no rows */
+  int64_t n_requests, n_other; /* on the routes of models; on others */
+  int64_t n_compressed;        /* of those on the routes of models: their answers cannot be read, and they are no rows */
   int64_t n_joined_late, n_lost, n_left[LEFT_COUNT]; /* requests or connections that were not followed; n_left by enum request_left */
   int64_t n_again, n_conflicts, n_syn_again;
   int64_t n_connections, n_unfollowed;
@@ -52,11 +52,12 @@ struct conversation;
 
 struct conversation *conversation_open(void);
 /* from_client: of this segment. */
-void conversation_segment(struct conversation *c, const struct segment *s, bool from_client, int64_t at_ns, const struct conversation_sink *sink);
+void conversation_segment(struct conversation *c, const struct segment *s, bool from_client, int64_t at_ns,
+                          const struct conversation_sink *sink);
 void conversation_age(struct conversation *c, int64_t now_ns, const struct conversation_sink *sink);
-bool conversation_is_open(const struct conversation *c); /* a request is under way */
+bool conversation_is_open(const struct conversation *c);   /* a request is under way */
 int64_t conversation_oldest(const struct conversation *c); /* when it was asked; INT64_MAX: none */
-bool conversation_is_over(const struct conversation *c); /* both sides ended, or one broke it off */
+bool conversation_is_over(const struct conversation *c);   /* both sides ended, or one broke it off */
 /* What is under way is reported as unfinished. */
 void conversation_close(struct conversation *c, int64_t now_ns, const struct conversation_sink *sink);
 

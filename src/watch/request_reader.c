@@ -121,7 +121,6 @@ static void read_head(struct request_reader *r) {
 
 /* --- the body --- */
 
-
 static void take_value(void *context, const struct bytes *path, int depth, enum json_scan_kind kind, struct bytes raw) {
   struct request_asks *asks = context;
   if (depth < 1 || path[0].ptr == NULL) return;
@@ -149,7 +148,8 @@ static void finish(struct request_reader *r) {
   r->state = REQUEST_WHOLE;
   if (r->is_post && !r->body_too_long && r->body.length > 0) {
     r->asks.prompt_bytes = 0;
-    if (!json_scan(r->body.data, r->body.length, take_value, &r->asks)) r->asks = (struct request_asks){.max_tokens = -1, .prompt_bytes = -1};
+    if (!json_scan(r->body.data, r->body.length, take_value, &r->asks))
+      r->asks = (struct request_asks){.max_tokens = -1, .prompt_bytes = -1};
   }
   buffer_clear(&r->body);
 }
@@ -186,8 +186,7 @@ static void take_line(struct request_reader *r) {
   switch (r->state) {
     case REQUEST_HEAD:
       if (n >= 4 && whole && d[n - 3] == '\n') read_head(r);
-      else if (n == 2 && whole) { /* blank lines before a request: RFC 9112, 2.2 */
-        buffer_clear(&r->line);
+      else if (n == 2 && whole) { /* blank lines before a request: RFC 9112, 2.2 */ buffer_clear(&r->line);
         r->first_ns = -1;
       }
       break;

@@ -42,7 +42,7 @@ static int32_t ahead(const struct stream *stream, uint32_t sequence) {
 static void take_first_held(struct stream *stream, size_t *held_in_all, const struct stream_sink *sink) {
   struct held_segment *first = stream->held;
   int32_t at = ahead(stream, first->sequence);
-  size_t known = at < 0 ? (size_t)-(int64_t)at : 0;
+  size_t known = at < 0 ? (size_t) - (int64_t)at : 0;
   stream->held = first->next;
   stream->n_held_bytes -= first->length;
   *held_in_all -= first->length;
@@ -91,7 +91,7 @@ void stream_feed(struct stream *stream, uint32_t sequence, const char *data, siz
     if (stream->n_held_bytes > STREAM_HELD_MAX || *held_in_all > STREAM_HELD_IN_ALL) give_up_hole(stream, at_ns, held_in_all, sink);
     return;
   }
-  size_t known = (size_t)-(int64_t)at;
+  size_t known = (size_t) - (int64_t)at;
   if (known >= length) stream->n_again += length > 0 && known > 0;
   if (known < length) deliver(stream, data + known, length - known, at_ns, sink);
   if (!stream->begun) return;

@@ -96,7 +96,8 @@ static bool set_ring(struct tap *tap) {
 bool tap_open(int interface, bool is_loopback, uint16_t port, struct tap *ret, int *ret_errno) {
   const int yes = 1;
   const struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = interface};
-  *ret = (struct tap){.fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0), .interface = interface}; /* 0: nothing yet, until it is bound */
+  *ret = (struct tap){.fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
+                      .interface = interface}; /* 0: nothing yet, until it is bound */
   bool good = ret->fd >= 0 && set_filter(ret->fd, port) && set_ring(ret);
   /* The loopback interface shows each packet twice: as it goes out, and as it comes in. */
   if (good && is_loopback) good = setsockopt(ret->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof yes) == 0;
@@ -110,8 +111,7 @@ static void take_block(const struct tap *tap, const struct tpacket_block_desc *b
   const uint8_t *at = (const uint8_t *)block + block->hdr.bh1.offset_to_first_pkt;
   for (uint32_t i = 0; i < block->hdr.bh1.num_pkts; i++) {
     const struct tpacket3_hdr *head = (const struct tpacket3_hdr *)(const void *)at;
-    packet(context, tap->interface, at + head->tp_net, head->tp_snaplen, head->tp_len,
-           (int64_t)head->tp_sec * 1000000000 + head->tp_nsec);
+    packet(context, tap->interface, at + head->tp_net, head->tp_snaplen, head->tp_len, (int64_t)head->tp_sec * 1000000000 + head->tp_nsec);
     at += head->tp_next_offset;
   }
 }

@@ -52,7 +52,8 @@ static void write_all(const struct watch_parser *p, const void *data, size_t len
   }
 }
 
-static void write_record(const struct watch_parser *p, enum watch_record_kind kind, const void *data, size_t length, const void *more, size_t n_more) {
+static void write_record(const struct watch_parser *p, enum watch_record_kind kind, const void *data, size_t length, const void *more,
+                         size_t n_more) {
   const struct watch_head head = {.kind = (uint32_t)kind, .length = (uint32_t)(length + n_more)};
   write_all(p, &head, sizeof head);
   write_all(p, data, length);

@@ -65,20 +65,25 @@ static enum lynx_status fail_of(const struct watcher_request *request, const cha
   if (length == sizeof f) memcpy(&f, data, sizeof f);
   switch (f.failure) {
     case FAILED_NAMESPACE:
-      return lynx_fail(error, LYNX_UNSUPPORTED, "the network of process %lld cannot be entered: %s; accepted: as root of the host (CAP_SYS_ADMIN and CAP_SYS_PTRACE)",
-                       (long long)request->pid, strerror(f.number));
+      return lynx_fail(
+          error, LYNX_UNSUPPORTED,
+          "the network of process %lld cannot be entered: %s; accepted: as root of the host (CAP_SYS_ADMIN and CAP_SYS_PTRACE)",
+          (long long)request->pid, strerror(f.number));
     case FAILED_RIGHTS:
       return lynx_fail(error, LYNX_UNSUPPORTED,
                        "packets may not be read: %s; accepted: as root, or with CAP_NET_RAW (`setcap cap_net_raw+ep` on lynxbench, NET_RAW "
                        "in a container)",
                        strerror(f.number));
     case FAILED_INTERFACE:
-      return lynx_fail(error, LYNX_INPUT, "--interface: found '%.15s'; accepted: the name of a network interface that is up, as `ip link` lists them",
+      return lynx_fail(error, LYNX_INPUT,
+                       "--interface: found '%.15s'; accepted: the name of a network interface that is up, as `ip link` lists them",
                        request->interface != NULL ? request->interface : "");
     case FAILED_ADDRESS:
       return lynx_fail(error, LYNX_INPUT, "%s is no address of this machine; accepted: the server's own, on the host where it runs",
                        request->endpoint->host);
-    default: return lynx_fail(error, LYNX_UNSUPPORTED, "this kernel gives no packets: %s", f.number != 0 ? strerror(f.number) : "the reading process ended");
+    default:
+      return lynx_fail(error, LYNX_UNSUPPORTED, "this kernel gives no packets: %s",
+                       f.number != 0 ? strerror(f.number) : "the reading process ended");
   }
 }
 
@@ -107,9 +112,10 @@ static void drop_bytes(struct buffer *bytes, size_t n) {
 enum lynx_status watcher_open(const struct watcher_request *request, struct watcher **ret, struct lynx_error *error) {
   int records[2], stop[2];
   if (request->endpoint->tls)
-    return lynx_fail(error, LYNX_UNSUPPORTED,
-                     "https: what is encrypted cannot be read here; accepted: the address behind whatever ends TLS (a sidecar, the gateway's "
-                     "own hop to the server), as http://");
+    return lynx_fail(
+        error, LYNX_UNSUPPORTED,
+        "https: what is encrypted cannot be read here; accepted: the address behind whatever ends TLS (a sidecar, the gateway's "
+        "own hop to the server), as http://");
   if (request->endpoint->socket_path[0] != 0)
     return lynx_fail(error, LYNX_UNSUPPORTED,
                      "a Unix socket has no packets; accepted: the address of whatever is in front of it, as http://HOST:PORT");
@@ -174,7 +180,8 @@ bool watcher_take(struct watcher *w, const struct watcher_visit *visit) {
     ssize_t n = read(w->from, w->scratch, READ_BYTES);
     if (n < 0) return errno == EAGAIN || errno == EINTR;
     if (n == 0) return false;
-    if (!buffer_append(&w->bytes, w->scratch, (size_t)n) || !take_records(w, visit)) return false; /* it was taken over: nothing of it is believed */
+    if (!buffer_append(&w->bytes, w->scratch, (size_t)n) || !take_records(w, visit))
+      return false; /* it was taken over: nothing of it is believed */
   }
   return true;
 }

@@ -18,9 +18,9 @@ struct watcher_request {
 struct watch_state {
   int64_t at_ns; /* of the wall clock */
   struct watch_counts counts;
-  int64_t n_packets, n_dropped;    /* since the last one */
-  int64_t cpu_ns;                  /* the parser's, since it began */
-  int64_t oldest_asked_ns;         /* of what is under way; INT64_MAX: nothing is */
+  int64_t n_packets, n_dropped; /* since the last one */
+  int64_t cpu_ns;               /* the parser's, since it began */
+  int64_t oldest_asked_ns;      /* of what is under way; INT64_MAX: nothing is */
 };
 
 #endif

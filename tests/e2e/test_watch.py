@@ -231,3 +231,7 @@ def test_the_parser_is_alone(tmp_path, port):
     os.kill(int(children[0]), 9)
     r = watch.end()
     assert r.returncode == 4 and "ended by itself" in r.stderr, r.stderr
+
+
+if __name__ == "__main__":
+    l.main(__file__)

@@ -21,8 +21,8 @@ static void on_done(void *context, const struct watched_request *row) {
   (*n)++;
 }
 
-static void put_packet(struct connections *all, const uint8_t *head, uint32_t sequence, uint32_t acknowledged, const uint8_t *text, size_t length,
-                       int64_t at_ns) {
+static void put_packet(struct connections *all, const uint8_t *head, uint32_t sequence, uint32_t acknowledged, const uint8_t *text,
+                       size_t length, int64_t at_ns) {
   static uint8_t bytes[66000];
   bool from_client = (head[0] & 0x80) == 0;
   const unsigned from = from_client ? 40000 : PORT, to = from_client ? PORT : 40000;

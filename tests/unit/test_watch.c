@@ -9,9 +9,8 @@
 
 enum { SERVER = 8000, CLIENT = 40000, PACKETS_MAX = 4000 };
 
-static const char request[] =
-    "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 67\r\n\r\n"
-    "{\"model\": \"m\", \"prompt\": \"say it\", \"max_tokens\": 3, \"stream\": true}";
+static const char request[] = "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 67\r\n\r\n"
+                              "{\"model\": \"m\", \"prompt\": \"say it\", \"max_tokens\": 3, \"stream\": true}";
 static const char answer[] =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     "32\r\ndata: {\"choices\": [{\"index\":0,\"text\": \"One\"}]}\r\n\r\n\r\n"
