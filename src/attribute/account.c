@@ -382,7 +382,10 @@ static void note_device_span(struct sweep *s, const struct span *span) {
     way->ns = sum_ns(way->ns, bytes > 0 ? span->duration_ns : 0);
     const struct span_name *name = &t->names[span->name];
     if (memmem(name->text, name->length, "Pageable", 8) != NULL) a->pageable_ns = sum_ns(a->pageable_ns, span->duration_ns);
-    else if (memmem(name->text, name->length, "Pinned", 6) != NULL) a->pinned_ns = sum_ns(a->pinned_ns, span->duration_ns);
+    else if (memmem(name->text, name->length, "Unified", 7) != NULL) {
+      a->migrated_ns = sum_ns(a->migrated_ns, span->duration_ns);
+      a->n_migrated++;
+    } else if (memmem(name->text, name->length, "Pinned", 6) != NULL) a->pinned_ns = sum_ns(a->pinned_ns, span->duration_ns);
   }
   if (span->link == 0 || t->links[span->link - 1].call == 0) return;
   const struct span *call = &t->spans[t->links[span->link - 1].call - 1];
@@ -520,6 +523,20 @@ static void look_at_steps(const struct timeline *t, struct account_steps *ret) {
   free(ns);
 }
 
+/* How long the device works on what the steps handed over, once they are over. */
+static int64_t work_behind(const struct timeline *t, int64_t device, int64_t from_ns, int64_t to_ns) {
+  int64_t last_ns = to_ns;
+  for (size_t i = 0; i < t->n_spans; i++) {
+    const struct span *span = &t->spans[i];
+    if (span->link == 0 || t->links[span->link - 1].call == 0 || !t->tracks[span->track].on_device ||
+        t->tracks[span->track].process != device)
+      continue;
+    int64_t called_ns = t->spans[t->links[span->link - 1].call - 1].start_ns, end_ns = span->start_ns + span->duration_ns;
+    if (called_ns >= from_ns && called_ns <= to_ns && end_ns > last_ns) last_ns = end_ns;
+  }
+  return last_ns - to_ns;
+}
+
 static void choose_window(struct sweep *s) {
   const struct timeline *t = s->timeline;
   struct account *a = s->account;
@@ -539,7 +556,11 @@ static void choose_window(struct sweep *s) {
   look_at_steps(t, &a->steps);
   a->window = s->options->window;
   if (a->window == WINDOW_STEPS && a->n_steps == 0) a->window = WINDOW_AUTO;
-  if (a->window == WINDOW_AUTO) a->window = a->n_steps > 0 ? WINDOW_STEPS : WINDOW_DEVICE;
+  /* A host that hands over in a moment what takes the device long measures nothing by its own steps. */
+  if (a->window == WINDOW_AUTO && a->n_steps > 0 && a->device >= 0) a->ran_ahead_ns = work_behind(t, a->device, steps_from_ns, steps_to_ns);
+  bool ran_ahead = a->ran_ahead_ns > (steps_to_ns - steps_from_ns) / 2;
+  if (!ran_ahead) a->ran_ahead_ns = 0;
+  if (a->window == WINDOW_AUTO) a->window = a->n_steps > 0 && !ran_ahead ? WINDOW_STEPS : WINDOW_DEVICE;
   if (a->window == WINDOW_DEVICE && s->first_device_ns > s->last_device_ns) a->window = WINDOW_TRACE;
   a->from_ns = a->window == WINDOW_STEPS ? steps_from_ns : a->window == WINDOW_DEVICE ? s->first_device_ns : first_ns;
   a->to_ns = a->window == WINDOW_STEPS ? steps_to_ns : a->window == WINDOW_DEVICE ? s->last_device_ns : last_ns;
@@ -736,7 +757,7 @@ const char *account_state_words(enum account_state state, bool on_host) {
 
 bool account_state_layer(enum account_state state, bool on_host, enum layer *ret) {
   *ret = LAYER_RUNTIME;
-  if (state < STATE_COMMUNICATION) return true;
+  if (state < STATE_COMMUNICATION) return state != STATE_COMPUTE + WORK_UNKNOWN; /* whose it is, its name does not say */
   const struct state_words *w = &state_words[state - WORK_COMPUTE_END];
   *ret = on_host ? w->on_host : w->layer;
   return w->layered;

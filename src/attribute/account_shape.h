@@ -95,7 +95,9 @@ struct account {
   } copied[COPY_WAYS];
   int64_t few_blocks_ns;  /* of the window's computing: in kernels that are known to have fewer blocks than there are multiprocessors */
   double few_blocks_each; /* of these: blocks for each multiprocessor, the mean by time */
-  int64_t pageable_ns, pinned_ns; /* of copies between host and device, where the trace says which memory of the host */
+  int64_t ran_ahead_ns;   /* the device works so long on what the steps handed over once these are over; 0: not for long */
+  int64_t migrated_ns, n_migrated; /* of pages of unified memory, which move by themselves */
+  int64_t pageable_ns, pinned_ns;  /* of copies between host and device, where the trace says which memory of the host */
   int64_t earlier_ns; /* of the window's busy time: with nothing on the device but work that was launched before the trace began */
   int64_t n_copies, n_sync_calls, n_queue_empty; /* queue_empty: launches into an idle device with nothing queued */
   struct stream_account *streams;

@@ -1,5 +1,6 @@
 #include "attribute/attribution.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -325,7 +326,9 @@ enum bound_by attribution_bound(const struct account *a) {
   if (s.communicating >= IDLE_SHARE) return BOUND_COMMUNICATION;
   if (s.copying >= IDLE_SHARE) return BOUND_COPIES;
   /* What the device did is known; why it did nothing may not be. */
-  if (account_unexplained_share(a) > 0.2 && s.idle - account_unexplained_share(a) < IDLE_SHARE) return BOUND_UNKNOWN;
+  double unexplained = account_unexplained_share(a), most = fmax(s.computing, fmax(s.communicating, s.copying));
+  bool settled = most >= IDLE_SHARE && most > 2 * unexplained; /* whatever the rest was, this was more */
+  if (unexplained > 0.2 && s.idle - unexplained < IDLE_SHARE && !settled) return BOUND_UNKNOWN;
   return 1 - s.idle < IDLE_SHARE ? BOUND_SOFTWARE : BOUND_MIXED;
 }
 

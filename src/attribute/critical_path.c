@@ -26,9 +26,16 @@ static const struct span *device_span(const struct walk *w, size_t i) {
   return &w->timeline->spans[w->device[i]];
 }
 
+/* Memory is given back once the device is done with it: cudaFree and hipFree wait for all that runs, and their Async forms for nothing
+ * (CUDA C++ Programming Guide, Implicit Synchronization). */
+static bool waits_to_free(const struct span_name *name) {
+  return name->work == WORK_ALLOCATE && memmem(name->text, name->length, "Free", 4) != NULL &&
+         memmem(name->text, name->length, "Async", 5) == NULL;
+}
+
 static bool may_wait(const struct timeline *t, const struct span *s) {
-  enum work_class work = (enum work_class)t->names[s->name].work;
-  return s->kind == TRACE_RUNTIME && (work == WORK_SYNCHRONISE || work == WORK_COPY_CALL);
+  const struct span_name *name = &t->names[s->name];
+  return s->kind == TRACE_RUNTIME && (name->work == WORK_SYNCHRONISE || name->work == WORK_COPY_CALL || waits_to_free(name));
 }
 
 static int compare_ends(const void *a, const void *b, void *context) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attribute/live_module.h"
 #include "executor/layer_map.h"
 
 enum { STACK_TEXT_MAX = 1 << 18, DISTINCT_MAX = 1 << 22 };
@@ -139,6 +140,30 @@ static void start_over(struct samples *s, const char *event) {
   (void)snprintf(s->event, sizeof s->event, "%s", event);
 }
 
+/* The C library, and what else anybody calls: it works for its caller. */
+static bool serves_its_caller(struct bytes module) {
+  static const char *const maths[] = {"libm.so", "libm-2.", "libmvec"};
+  char name[200];
+  text_sanitise(name, sizeof name, module.ptr != NULL ? module.ptr : "", module.length);
+  const char *file = live_module_file(name);
+  bool serves = live_is_c_library(file) || library_serves_its_caller(file);
+  for (size_t i = 0; i < LYNX_COUNT(maths); i++) serves = serves || strncmp(file, maths[i], strlen(maths[i])) == 0;
+  return serves;
+}
+
+/* Whose work a sample is: the innermost frame's module, or else the nearest caller's that such a library works for. */
+static struct bytes working_module(struct samples *s, const struct trace_sample *sample) {
+  struct bytes innermost = sample->n_frames > 0 ? sample->frames[0].module : bytes_of("[unknown]");
+  if (!serves_its_caller(innermost)) return innermost;
+  for (size_t i = 1; i < sample->n_frames; i++) {
+    struct bytes module = sample->frames[i].module;
+    if (module.length == 0 || module.ptr[0] == '[' || serves_its_caller(module)) continue;
+    s->served += sample->weight;
+    return module;
+  }
+  return innermost;
+}
+
 void samples_add(struct samples *s, const struct trace_sample *sample) {
   char event[64], module[300];
   (void)text_sanitise(event, sizeof event, sample->event.ptr != NULL ? sample->event.ptr : "", sample->event.length);
@@ -170,9 +195,9 @@ void samples_add(struct samples *s, const struct trace_sample *sample) {
     buffer_release(&stack);
     return;
   }
-  struct bytes innermost = sample->n_frames > 0 ? sample->frames[0].module : bytes_of("[unknown]");
+  struct bytes working = working_module(s, sample);
   s->full = !weigh(s, &s->stacks, stack.data != NULL ? stack.data : "", sample->weight) || s->full;
-  (void)snprintf(key, sizeof key, "%s\t%s", text_sanitise(module, sizeof module, innermost.ptr, innermost.length), process);
+  (void)snprintf(key, sizeof key, "%s\t%s", text_sanitise(module, sizeof module, working.ptr, working.length), process);
   s->full = !weigh(s, &s->modules, key, sample->weight) || s->full;
   s->full = !weigh(s, &s->processes, process, sample->weight) || s->full;
   const char *function = stack.data != NULL ? strrchr(stack.data, ';') : NULL;
@@ -241,6 +266,7 @@ double samples_unattributed(const struct samples *s) {
 bool samples_layer(const char *module, enum layer *ret) {
   const char *slash = strrchr(module, '/'), *file = slash != NULL ? slash + 1 : module;
   if (strstr(module, "unknown") != NULL || module[0] == 0) return false;
+  if (serves_its_caller(bytes_of(module))) return false; /* and who called is not known */
   if (!is_kernel(bytes_of(module))) return strstr(file, ".so") != NULL && layer_of_library(file, ret);
   *ret = LAYER_SYSTEM;
   return true;

@@ -1,5 +1,6 @@
 /* attribute/samples.h: samples of a profiler on the processors: in whose code the time was spent, and the stacks folded.
- * Result   a sample belongs to the innermost frame's module, and through it to a layer
+ * Result   a sample belongs to the innermost frame's module, and through it to a layer; one in the C library, or in another that anybody
+ *          calls, belongs to its nearest caller
  *          processes of one name are told apart by their ids, where the file has them; in the folded stacks they are not, as there
  * Limits   only time on a processor is sampled: waiting is not seen. Of several events the one that is time is taken, else the first; samples of
  *          the others are counted apart and left out, since cycles and instructions do not add up
@@ -29,6 +30,7 @@ struct samples {
   const char *wanted;                                    /* the only event; NULL: chosen */
   char event[64], other[64];                             /* other: the first of those that are left out */
   int64_t n, weight, n_other, n_idle, first_ns, last_ns; /* n_other: of other events; n_idle: of process 0, which is nobody's work */
+  int64_t served;                                        /* of the weight: of the C library and the like, which counts with its caller */
   int64_t named;                                         /* of the weight: of those whose innermost function has a name */
   union {
     struct {

@@ -460,6 +460,15 @@ static double unclassified_share(const struct account *a) {
   return all > 0 ? unknown / all : NAN;
 }
 
+static void put_ran_ahead(struct buffer *out, const struct account *a) {
+  if (a->ran_ahead_ns == 0) return;
+  (void)buffer_printf(
+      out,
+      "! the host hands its %lld steps over and the device works on for %.3f ms behind them: the account is of the device's "
+      "work, and not per step (--window steps)\n",
+      (long long)a->n_steps, (double)a->ran_ahead_ns / 1e6);
+}
+
 void attribution_notes(const struct attribution *attribution, const struct attributed_trace *t, struct buffer *out) {
   const struct account *a = &t->account;
   const struct timeline *line = &t->timeline;
@@ -468,6 +477,7 @@ void attribution_notes(const struct attribution *attribution, const struct attri
   if (account_unexplained_share(a) > 0.05)
     (void)buffer_printf(out, "! %.1f %% of the window is unexplained: more than 5 %%. What would explain it was not traced.\n",
                         100 * account_unexplained_share(a));
+  put_ran_ahead(out, a);
   put_outside(out, line, a);
   put_losses(out, t);
   if (line->full) (void)buffer_text(out, "- the trace holds more spans, threads or names than can be kept: what came after is missing\n");
@@ -588,6 +598,10 @@ static void put_samples(struct buffer *out, const struct colours *c, const struc
   if (s->n_idle > 0)
     (void)buffer_printf(out, "- %lld samples are of idle processors (process 0): they are no work, and are left out\n",
                         (long long)s->n_idle);
+  if (s->served > 0 && s->weight > 0)
+    (void)buffer_printf(out,
+                        "- %.1f %% of the samples are in the C library or in another that anybody calls: they count with their caller\n",
+                        100 * (double)s->served / (double)s->weight);
   if (s->full) (void)buffer_text(out, "- more different stacks than can be kept: what came after is missing\n");
   (void)buffer_text(out, "- only what runs on a processor is sampled: waiting is not seen; code that spins while it waits is\n"
                          "- --folded writes the stacks, for flame graph tools\n");

@@ -376,7 +376,9 @@ void import_check_possible(struct imported *m) {
   /* vLLM's benchmark counts whoever was in flight in one whole second: what ended in it, and what came in its place. */
   double in_a_second = import_figure_stated(m, "requests per second");
   const char *counted = arena_printf(&m->arena, "%g requests were in flight at once, where %g are allowed", most, allowed);
-  if (most > allowed + BURSTS * (isnan(in_a_second) ? 0 : in_a_second + 1)) import_against(m, counted);
+  /* Where all end at once, each of them and who took its place are counted. */
+  double replaced = fmax(allowed, BURSTS * (isnan(in_a_second) ? 0 : in_a_second + 1));
+  if (most > allowed + replaced) import_against(m, counted);
   else if (most > allowed) import_lacks(m, arena_printf(&m->arena, "%s: its tool counts those of a whole second", counted));
   if (in_flight > 1.05 * allowed + 0.5)
     import_against(m, arena_printf(&m->arena,

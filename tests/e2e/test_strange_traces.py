@@ -290,5 +290,84 @@ def test_one_call_before_the_window_is_in_the_first_sentence(tmp_path):
     assert "before the window one cudaMalloc took 900.000 ms" in said, said
 
 
+def nsys_of_device(path, kernels=(), calls=(), copies=()):
+    """kernels: (start, end, name, correlation); calls likewise; copies: (start, end, kind)."""
+    db = sqlite3.connect(path)
+    names = sorted({row[2] for row in [*kernels, *calls]})
+    db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+    db.executemany("INSERT INTO StringIds VALUES (?, ?)", enumerate(names))
+    times, place = '"start" INTEGER, "end" INTEGER', "globalPid INTEGER, correlationId INTEGER, deviceId INTEGER, streamId INTEGER"
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME ({times}, nameId INTEGER, globalTid INTEGER, correlationId INTEGER)")
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({times}, demangledName INTEGER, {place})")
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY ({times}, bytes INTEGER, copyKind INTEGER, {place})")
+    process = 7 << 24
+    of_host = [(a, b, names.index(n), process + 7, c) for a, b, n, c in calls]
+    db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?)", of_host)
+    of_device = [(a, b, names.index(n), process, c, 0, 7) for a, b, n, c in kernels]
+    db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, ?, ?)", of_device)
+    moved = [(a, b, 4096, kind, process, None, 0, 9) for a, b, kind in copies]
+    db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, ?, ?, ?, ?, ?, ?)", moved)
+    db.commit()
+    db.close()
+    return path
+
+
+MS = 1000000
+
+
+def test_pages_of_unified_memory_move(tmp_path):
+    copies = [(k * MS, k * MS + MS // 2, 11 + k % 2) for k in range(12)]
+    kernels = [(k * MS + MS // 2, (k + 1) * MS, "mine", k) for k in range(12)]
+    calls = [(k * MS, k * MS + 1000, "cudaLaunchKernel", k) for k in range(12)]
+    said = attributed(nsys_of_device(tmp_path / "t.sqlite", kernels, calls, copies))
+    assert "Memcpy HtoD (Unified Memory)" in said and "Memcpy DtoH (Unified Memory)" in said, said
+    assert "12 migrations of unified memory" in said and "cudaMemPrefetchAsync" in said, said
+    assert "pin host memory" not in said, "there is none that could be pinned"
+    assert "computing: unclassified - nobody yet" in said, "a kernel of nobody knows whom"
+
+
+def test_what_is_more_than_twice_the_unexplained_is_said(tmp_path):
+    """Three quarters in a kernel, a quarter in which no call is recorded: that order does not change."""
+    kernels = [(4 * k * MS, (4 * k + 3) * MS, "mine", k) for k in range(12)]
+    calls = [(4 * k * MS, 4 * k * MS + 1000, "cudaLaunchKernel", k) for k in range(12)]
+    said = attributed(nsys_of_device(tmp_path / "t.sqlite", kernels, calls))
+    assert "of the window the device computes for 76.6 %" in said and "Not established" not in said, said
+
+
+def test_a_call_that_frees_waits_for_the_device(tmp_path):
+    kernels = [(2 * k * MS + 10000, 2 * k * MS + 10000 + MS, "mine", k) for k in range(12)]
+    calls = [(2 * k * MS, 2 * k * MS + 5000, "cudaLaunchKernel", k) for k in range(12)]
+    calls += [(2 * k * MS + 6000, 2 * k * MS + 12000 + MS, "cudaFree", 100 + k) for k in range(12)]
+    said = attributed(nsys_of_device(tmp_path / "t.sqlite", kernels, calls))
+    share = float(said.split("critical path: ")[1].split(" %")[0])
+    assert 45 < share < 60, said
+
+
+def test_a_host_that_runs_ahead_is_no_measure(tmp_path):
+    """Five steps are handed over in 5 ms; the device works on them for 100 ms."""
+    events = []
+    for step in range(5):
+        events.append(span(f"ProfilerStep#{step}", 1000 * step, 1000, cat="user_annotation"))
+        for k in range(4):
+            number = 10 * step + k
+            events.append(launch(1000 * step + 10 * k, 5, number))
+            events.append(kineto("sgemm", 20000 * step + 5000 * k + 100, 4990, number))
+    trace, states, said = account(tmp_path, events)
+    assert trace["wall_ns"] == 99990000, trace["wall_ns"]
+    assert "per step (--window steps)" in said and "in 5 steps" not in said and "Hardware-bound" in said, said
+    trace, states, said = account(tmp_path, events, "--window", "steps")
+    assert trace["wall_ns"] == 5000000 and "in 5 steps" in said, said
+
+
+def test_the_c_library_works_for_its_caller(tmp_path):
+    path = tmp_path / "perf.txt"
+    sample = "mine 1 {:.6f}: cycles: \n\t0a msort (/usr/lib/libc.so.6)\n\t0b qsort (/usr/lib/libc.so.6)\n\t0c work (/home/me/mine)\n\n"
+    path.write_text("".join(sample.format(1 + k / 10) for k in range(10)))
+    said = attributed(path)
+    assert "100.00 % 10 /home/me/mine mine (1) not attributed nobody yet" in said or "100.00 % 10 /home/me/mine" in said, said
+    assert "Infrastructure" not in said and "they count with their caller" in said, said
+    assert "100.00 % 10 msort" in said, "the functions stay what they are"
+
+
 if __name__ == "__main__":
     main(__file__)

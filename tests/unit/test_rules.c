@@ -92,6 +92,11 @@ static void few_blocks(struct plan *p) {
   for (int i = 0; i < 2; i++) launch(p, TRACE_KERNEL, "sgemm", 5, 300);
 }
 
+static void unified_memory(struct plan *p) {
+  launch(p, TRACE_COPY, "Memcpy HtoD (Unified Memory)", 5, 300);
+  launch(p, TRACE_KERNEL, "sgemm", 5, 600);
+}
+
 static void conversion(struct plan *p) {
   launch(p, TRACE_KERNEL, "convert_fp8_kernel", 5, 200);
   launch(p, TRACE_KERNEL, "sgemm", 5, 600);
@@ -137,10 +142,11 @@ int main(void) {
     const char *id;
     void (*iteration)(struct plan *);
     double share; /* what was planted, within a tenth of the window */
-  } rows[] = {{"launch_bound", launch_bound, 0.86},   {"host_bound", host_bound, 0.42},          {"data_loader", data_loader, 0.49},
-              {"tokenizer", tokenizer, 0.2},          {"data_movement", data_movement, 0.33},    {"communication", communication, 0.33},
-              {"small_kernels", small_kernels, 0.86}, {"few_blocks", few_blocks, 0.33},          {"conversion", conversion, 0.25},
-              {"compilation", compilation, 0.4},      {"synchronisation", synchronisation, 0.2}, {"straggler", straggling, 0.1}};
+  } rows[] = {{"launch_bound", launch_bound, 0.86},    {"host_bound", host_bound, 0.42},          {"data_loader", data_loader, 0.49},
+              {"tokenizer", tokenizer, 0.2},           {"data_movement", data_movement, 0.33},    {"communication", communication, 0.33},
+              {"small_kernels", small_kernels, 0.86},  {"few_blocks", few_blocks, 0.33},          {"conversion", conversion, 0.25},
+              {"compilation", compilation, 0.4},       {"synchronisation", synchronisation, 0.2}, {"straggler", straggling, 0.1},
+              {"unified_memory", unified_memory, 0.33}};
   struct rank_wait ranks[2] = {{.rank = 0, .n = 100, .wait_ns = 24000000, .n_matched = 100, .by_chance = 50},
                                {.rank = 1, .n = 100, .n_matched = 100, .n_last = 95, .n_kept = 95, .caused_ns = 24000000, .by_chance = 50}};
   struct collectives late = {.n_ranks = 2, .ranks = ranks, .all = {.n_matched = 100, .wait_ns = 24000000}}, even = late;

@@ -26,6 +26,9 @@ static bool apply(const struct evidence *e, struct finding *ret) {
   double device = state_share(a, STATE_COPY_TO_DEVICE, STATE_COPY_OTHER), call = state_share(a, STATE_COPY_CALL, STATE_COPY_CALL);
   ret->share = device + call;
   if (a->device < 0 || ret->share < 0.05) return false;
+  int64_t moved_ns = 0;
+  for (int i = 0; i < COPY_WAYS; i++) moved_ns += a->copied[i].ns;
+  if (2 * a->migrated_ns > moved_ns) return false; /* unified_memory says what helps there */
   double to_device = state_share(a, STATE_COPY_TO_DEVICE, STATE_COPY_TO_DEVICE);
   ret->bounded = true;
   ret->bound = ret->share;

@@ -85,6 +85,9 @@ static const char *copy_name(int64_t kind) {
     case 2: return "Memcpy DtoH";
     case 8: return "Memcpy DtoD";
     case 10: return "Memcpy PtoP";
+    case 11: return "Memcpy HtoD (Unified Memory)"; /* pages that move by themselves, as faults or prefetches ask for them */
+    case 12: return "Memcpy DtoH (Unified Memory)";
+    case 13: return "Memcpy DtoD (Unified Memory)";
     default: return "Memcpy";
   }
 }
