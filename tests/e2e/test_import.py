@@ -582,5 +582,79 @@ def test_as_people_have_the_file(d):
         check_in(words, r.stderr, name)
 
 
+K6 = {
+    "metrics": {
+        "iterations": {"values": {"count": 200, "rate": 20}},
+        "http_reqs": {"values": {"count": 400, "rate": 40}},
+        "http_req_failed": {"values": {"rate": 0.01, "passes": 4, "fails": 396}},
+        "http_req_duration": {
+            "values": {"avg": 120, "med": 100, "p(95)": 300, "max": 900},
+            "thresholds": {"p(95)<200": {"ok": False}, "med<150": {"ok": True}},
+        },
+    }
+}
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_the_summary_of_k6(tmp_path, flat):
+    """handleSummary's, and --summary-export's, whose statistics lie one level higher, and whose thresholds say true where crossed."""
+    metrics = {k: dict(v) for k, v in K6["metrics"].items()}
+    if flat:
+        metrics = {k: {**v["values"], **{t: w for t, w in v.items() if t != "values"}} for k, v in metrics.items()}
+        metrics["http_req_duration"]["thresholds"] = {"p(95)<200": True, "med<150": False}
+    (tmp_path / "k.json").write_text(json.dumps({"metrics": metrics}))
+    r = lynx("import", tmp_path / "k.json", "--out", tmp_path / "k.lynx")
+    assert r.returncode == 1, "its own threshold speaks against it"
+    said = " ".join(r.stdout.split())
+    assert "threshold of http_req_duration was not met: p(95)<200" in said and "med<150" not in said, said
+    for words in ("requests 400", "requests per second 40 /s", "requests that failed 4", "request latency p95 300 ms"):
+        assert words in said, (words, said)
+
+
+AIPERF_TABLE = """Metric,avg,min,max,sum,p50,p90,p99,std
+Request Latency (ms),2000.00,1500.00,2600.00,4000.00,1990.00,2500.00,2590.00,9.00
+Time to First Token (ms),200.00,150.00,260.00,400.00,199.00,250.00,259.00,9.00
+
+Metric,Value
+OSL Mismatch Count,2.00
+Request Count,10.00
+Request Throughput (requests/sec),2.50
+Output Token Throughput (tokens/sec),250.00
+
+Endpoint,GPU_Index,Metric,avg
+http://x,0,GPU Power Usage (W),300
+"""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_the_table_of_aiperf(tmp_path, line_end):
+    (tmp_path / "profile_export_aiperf.csv").write_bytes(AIPERF_TABLE.replace("\n", line_end).encode())
+    r = lynx("import", tmp_path / "profile_export_aiperf.csv", "--out", tmp_path / "a.lynx")
+    assert r.returncode == 1, "its lengths speak against it"
+    said = " ".join(r.stdout.split())
+    for words in ("2 of its answers have another length", "time to first token p99 259 ms", "output tokens per second 250 /s"):
+        assert words in said, (words, said)
+    assert "requests that went well 10" in said and "power" not in said.lower(), said
+
+
+def test_all_that_end_at_once_are_counted_twice_in_their_second(tmp_path):
+    """vLLM counts whoever was there within a second: ten that end, and the ten in their place."""
+    text = """============ Serving Benchmark Result ============
+Maximum request concurrency:             10
+Successful requests:                     320
+Benchmark duration (s):                  520.00
+Request throughput (req/s):              0.62
+Peak concurrent requests:                %d.00
+==================================================
+"""
+    for peak, against in ((20, False), (21 + 10, True)):
+        path = tmp_path / f"{peak}.txt"
+        path.write_text(text % peak)
+        r = lynx("import", path, "--out", tmp_path / f"{peak}.lynx")
+        assert r.returncode == against, r.stderr
+        before = r.stdout.split("What it lacks")[0]
+        assert ("in flight at once, where 10 are allowed" in before) == against, r.stdout
+
+
 if __name__ == "__main__":
     main(__file__)

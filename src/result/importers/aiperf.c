@@ -1,10 +1,12 @@
 /* AIPerf (and GenAI-Perf, which it follows): profile_export_aiperf.json, and its requests in profile_export.jsonl. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/number.h"
 #include "result/import_result.h"
 
 enum { LINE_MAX_BYTES = 16 << 20 };
@@ -13,8 +15,14 @@ static bool is_requests(const struct import_file *file) {
   return strstr(file->text, "\"request_start_ns\"") != NULL;
 }
 
+/* The same summary as a table: profile_export_aiperf.csv. */
+static bool is_table(const struct import_file *file) {
+  return strncmp(file->text, "Metric,avg,", 11) == 0;
+}
+
 static bool recognise(const struct import_file *file) {
-  return is_requests(file) || (strstr(file->text, "\"request_throughput\"") != NULL && strstr(file->text, "\"request_latency\"") != NULL);
+  return is_requests(file) || is_table(file) ||
+         (strstr(file->text, "\"request_throughput\"") != NULL && strstr(file->text, "\"request_latency\"") != NULL);
 }
 
 /* How many milliseconds one of its unit is. */
@@ -112,8 +120,62 @@ static void check_asked(const json_t *root, struct imported *m) {
                    "token");
 }
 
+/* "Time to First Token (ms)" -> "time_to_first_token", and its unit. False: too long. */
+static bool name_of(const char *cell, size_t n, char key[80], char unit[32]) {
+  const char *open = memrchr(cell, '(', n);
+  size_t end = open != NULL && open > cell && cell[n - 1] == ')' ? (size_t)(open - cell) - 1 : n;
+  unit[0] = 0;
+  if (end < n) (void)snprintf(unit, 32, "%.*s", (int)(n - end - 3), open + 1);
+  if (end >= 80) return false;
+  for (size_t i = 0; i < end; i++) key[i] = cell[i] == ' ' ? '_' : (char)tolower((unsigned char)cell[i]);
+  key[end] = 0;
+  return true;
+}
+
+/* A line of either of its tables, as the JSON has it: a metric with its unit and statistics; of the second table one value, "avg". */
+static void take_table_line(const struct bytes *heads, size_t n_heads, const char *line, size_t length, json_t *root) {
+  char key[80], unit[32], number[40], head[16];
+  const char *comma = memchr(line, ',', length);
+  if (comma == NULL || !name_of(line, (size_t)(comma - line), key, unit)) return;
+  json_t *metric = json_pack("{s:s}", "unit", unit);
+  const char *at = comma + 1, *end = line + length;
+  for (size_t i = 1; i < n_heads && at <= end; i++) {
+    const char *next = memchr(at, ',', (size_t)(end - at));
+    size_t n = next != NULL ? (size_t)(next - at) : (size_t)(end - at);
+    double value;
+    (void)snprintf(number, sizeof number, "%.*s", (int)(n < sizeof number ? n : sizeof number - 1), at);
+    (void)snprintf(head, sizeof head, "%.*s", (int)(heads[i].length < sizeof head ? heads[i].length : sizeof head - 1), heads[i].ptr);
+    if (number_double(number, strlen(number), &value))
+      (void)json_object_set_new(metric, strcmp(head, "Value") == 0 ? "avg" : head, json_real(value));
+    at += n + 1;
+  }
+  (void)json_object_set_new(root, key, metric);
+}
+
+static json_t *read_table(const struct import_file *file) {
+  enum { HEADS_MAX = 24 };
+  json_t *root = json_object();
+  struct bytes heads[HEADS_MAX];
+  size_t n_heads = 0;
+  for (const char *line = file->text, *end = file->text + file->length; line < end;) {
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    size_t n = stop != NULL ? (size_t)(stop - line) : (size_t)(end - line), text = n > 0 && line[n - 1] == '\r' ? n - 1 : n;
+    if (text >= 7 && strncmp(line, "Metric,", 7) == 0) {
+      n_heads = 0;
+      for (const char *at = line; at < line + text && n_heads < HEADS_MAX; at += heads[n_heads++].length + 1) {
+        const char *comma = memchr(at, ',', (size_t)(line + text - at));
+        heads[n_heads] = (struct bytes){at, comma != NULL ? (size_t)(comma - at) : (size_t)(line + text - at)};
+      }
+    } else if (text == 0) n_heads = 0; /* another table, perhaps of other things */
+    else if (n_heads > 1) take_table_line(heads, n_heads, line, text, root);
+    line += n + 1;
+  }
+  return root;
+}
+
 static enum lynx_status read_summary(const struct import_file *file, struct imported *m, struct lynx_error *error) {
-  json_t *root = json_parse_python(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
+  bool table = is_table(file);
+  json_t *root = table ? read_table(file) : json_parse_python(file->text, file->length, IMPORT_FILE_BYTES_MAX, error);
   if (root == NULL) return error->status;
   m->version = import_words(m, json_get_text(root, "aiperf_version", ""));
   m->begun = import_words(m, json_get_text(root, "start_time", ""));
@@ -122,8 +184,13 @@ static enum lynx_status read_summary(const struct import_file *file, struct impo
   check_asked(root, m);
   import_figure_add(m, "requests that went well", "aiperf.count.1", "1", average(root, "request_count"));
   import_figure_add(m, "requests that failed", "aiperf.count.1", "1", average(root, "error_request_count"));
-  import_figure_add(m, "input tokens", "aiperf.count.1", "1", average(root, "total_isl"));
-  import_figure_add(m, "output tokens", "aiperf.count.1", "1", average(root, "total_osl"));
+  import_figure_add(m, "input tokens", "aiperf.count.1", "1", average(root, table ? "total_input_sequence_length" : "total_isl"));
+  import_figure_add(m, "output tokens", "aiperf.count.1", "1", average(root, table ? "total_output_sequence_length" : "total_osl"));
+  double mismatched = average(root, "osl_mismatch_count");
+  if (mismatched > 0)
+    import_against(m,
+                   arena_printf(&m->arena, "%.0f of its answers have another length than was asked for (OSL Mismatch Count)", mismatched));
+  if (table) import_lacks(m, "profile_export_aiperf.json, which has the model and the load: the table has neither");
   import_figure_add(m, "requests per second", "aiperf.throughput.1", "1/s", average(root, "request_throughput"));
   import_figure_add(m, "output tokens per second", "aiperf.throughput.1", "1/s", average(root, "output_token_throughput"));
   take_metric(root, m, "time_to_first_token", "time to first token", "aiperf.ttft.1");
@@ -189,6 +256,6 @@ static enum lynx_status read_all(const struct import_file *files, size_t n, stru
 
 const struct importer importer_aiperf = {.name = "aiperf",
                                          .summary = "AIPerf and GenAI-Perf",
-                                         .files = "profile_export_aiperf.json, and profile_export.jsonl for its requests",
+                                         .files = "profile_export_aiperf.json or .csv, and profile_export.jsonl for its requests",
                                          .recognise = recognise,
                                          .read = read_all};
