@@ -296,10 +296,10 @@ def nsys_of_device(path, kernels=(), calls=(), copies=()):
     names = sorted({row[2] for row in [*kernels, *calls]})
     db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
     db.executemany("INSERT INTO StringIds VALUES (?, ?)", enumerate(names))
-    times, place = '"start" INTEGER, "end" INTEGER', "globalPid INTEGER, correlationId INTEGER, deviceId INTEGER, streamId INTEGER"
-    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME ({times}, nameId INTEGER, globalTid INTEGER, correlationId INTEGER)")
-    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({times}, demangledName INTEGER, {place})")
-    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY ({times}, bytes INTEGER, copyKind INTEGER, {place})")
+    times, place = '"start", "end"', "globalPid, correlationId, deviceId, streamId"
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME ({times}, nameId, globalTid, correlationId)")
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({times}, demangledName, {place})")
+    db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY ({times}, bytes, copyKind, {place})")
     process = 7 << 24
     of_host = [(a, b, names.index(n), process + 7, c) for a, b, n, c in calls]
     db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?)", of_host)
