@@ -208,6 +208,12 @@ static int verify(struct verifying *v) {
     complain("lynxbench verify: the bundle is incomplete (%s): there is no result to verify\n", v->sealed.result.seal.why);
     return EXIT_WRONG_INPUT;
   }
+  if (v->sealed.result.observed) {
+    complain("lynxbench verify: the bundle is of a watch: its requests were others', and do not come again\nnext: lynxbench compare %s "
+             "ANOTHER-WATCH.lynx\n",
+             shell_word(v->arguments->positional[0]));
+    return EXIT_WRONG_INPUT;
+  }
   if (bundle_meta(v->sealed.bundle, "contract") == NULL) {
     complain("lynxbench verify: the bundle's contract was withheld: it cannot be run again\n");
     return EXIT_WRONG_INPUT;

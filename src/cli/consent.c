@@ -50,7 +50,7 @@ static void show(const struct consent_request *r) {
     const char *option[] = {c->workload.options.keys[i], c->workload.options.values[i]};
     show_words("option", &(const struct text_list){.items = option, .n_items = LYNX_COUNT(option)});
   }
-  show_word("sends to", r->endpoint != NULL ? r->endpoint : c->executor.endpoint, "");
+  show_word(c->regime.load == LOAD_OBSERVED ? "watches" : "sends to", r->endpoint != NULL ? r->endpoint : c->executor.endpoint, "");
   const char *const files[] = {c->workload.prompts.file, c->workload.prompts.tokenizer, c->workload.prompts.image, c->workload.profile_file,
                                c->regime.trace,          c->executor.ca_file,           c->accuracy.references,    c->accuracy.text_file};
   for (size_t i = 0; i < LYNX_COUNT(files); i++) show_word("reads", files[i], "");

@@ -17,6 +17,7 @@ struct connection {
   struct connection_key key;
   int interface;
   int64_t last_ns;
+  size_t bytes; /* as they were counted */
   struct conversation *conversation;
 };
 
@@ -29,7 +30,8 @@ struct connections {
     uint8_t address[16];
     bool is_v6;
   } at[CONNECTIONS_ADDRESSES_MAX];
-  size_t n_at, held_in_all;
+  size_t n_at, held_in_all, bytes_in_all;
+  size_t hand; /* the bucket at which the next one that may leave is looked for */
   struct watch_counts counts;
   struct conversation_sink sink;
 };
@@ -72,6 +74,7 @@ static void remove_connection(struct connections *all, struct connection **place
   struct connection *gone = *place;
   *place = gone->next;
   conversation_close(gone->conversation, now_ns, &all->sink);
+  all->bytes_in_all -= gone->bytes;
   free(gone);
   all->n--;
 }
@@ -80,6 +83,35 @@ static struct connection **find(struct connections *all, const struct connection
   struct connection **place = &all->buckets[bucket_of(all, key)];
   while (*place != NULL && memcmp(&(*place)->key, key, sizeof *key) != 0) place = &(*place)->next;
   return place;
+}
+
+/* Room for one more: of those without a request under way one leaves, which is read again when its next request begins. False: all are
+ * busy. */
+static bool make_room(struct connections *all, int64_t now_ns) {
+  for (size_t i = 0; i < BUCKETS; i++) {
+    size_t bucket = (all->hand + i) % BUCKETS;
+    for (struct connection **place = &all->buckets[bucket]; *place != NULL; place = &(*place)->next) {
+      if (conversation_is_open((*place)->conversation)) continue;
+      all->hand = bucket + 1;
+      remove_connection(all, place, now_ns);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Who takes most of the memory leaves, until there is enough: a stranger's long texts are not to be others' end. */
+static void keep_within_memory(struct connections *all, int64_t now_ns) {
+  while (all->bytes_in_all > CONNECTIONS_BYTES_MAX) {
+    struct connection **most = NULL;
+    for (size_t i = 0; i < BUCKETS; i++)
+      for (struct connection **place = &all->buckets[i]; *place != NULL; place = &(*place)->next)
+        if (most == NULL || (*place)->bytes > (*most)->bytes) most = place;
+    if (most == NULL) return;
+    conversation_forget((*most)->conversation, &all->sink);
+    remove_connection(all, most, now_ns);
+    all->counts.n_unfollowed++;
+  }
 }
 
 void connections_packet(struct connections *all, int interface, const uint8_t *packet, size_t captured, size_t whole, int64_t at_ns) {
@@ -97,8 +129,11 @@ void connections_packet(struct connections *all, int interface, const uint8_t *p
   if (*place == NULL) {
     if ((s.flags & TCP_RST) != 0) return;
     if (all->n == CONNECTIONS_MAX) {
-      all->counts.n_unfollowed += (s.flags & TCP_SYN) != 0;
-      return;
+      if (!make_room(all, at_ns)) {
+        all->counts.n_unfollowed += (s.flags & TCP_SYN) != 0;
+        return;
+      }
+      place = find(all, &key); /* its bucket may have changed */
     }
     *place = xalloc(1, sizeof **place);
     **place = (struct connection){.key = key, .interface = interface, .conversation = conversation_open()};
@@ -109,7 +144,14 @@ void connections_packet(struct connections *all, int interface, const uint8_t *p
   if (c->interface != interface) return;
   c->last_ns = at_ns;
   conversation_segment(c->conversation, &s, from_client, at_ns, &all->sink);
-  if (conversation_is_over(c->conversation)) remove_connection(all, place, at_ns);
+  if (conversation_is_over(c->conversation)) {
+    remove_connection(all, place, at_ns);
+    return;
+  }
+  all->bytes_in_all -= c->bytes;
+  c->bytes = conversation_bytes(c->conversation);
+  all->bytes_in_all += c->bytes;
+  keep_within_memory(all, at_ns);
 }
 
 void connections_age(struct connections *all, int64_t now_ns) {

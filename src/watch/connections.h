@@ -1,6 +1,7 @@
 /* watch/connections.h: all connections to the watched server, found by the packets' addresses.
  *
- * Limits   CONNECTIONS_MAX at once: of more, new ones are counted and not followed. One that is silent for CONNECTION_IDLE_NS leaves if
+ * Limits   CONNECTIONS_MAX at once: beyond it, one that is idle leaves for each new one; where all are busy the new one is counted, and not
+ *          followed. CONNECTIONS_BYTES_MAX of memory: beyond it the greatest one leaves. One that is silent for CONNECTION_IDLE_NS leaves if
  *          nothing is under way in it, and after CONNECTION_STUCK_NS in any case
  * Note     each connection belongs to the interface that saw it first: what another one sees of it is the same packet again */
 #ifndef WATCH_CONNECTIONS_H
@@ -10,7 +11,7 @@
 
 #define CONNECTION_IDLE_NS INT64_C(120000000000)
 #define CONNECTION_STUCK_NS INT64_C(3600000000000)
-enum { CONNECTIONS_MAX = 16384, CONNECTIONS_ADDRESSES_MAX = 64 };
+enum { CONNECTIONS_MAX = 16384, CONNECTIONS_ADDRESSES_MAX = 64, CONNECTIONS_BYTES_MAX = 256 << 20 };
 
 struct connections;
 

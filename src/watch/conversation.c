@@ -9,6 +9,8 @@
 #include "drivers/sse.h"
 #include "load/events.h"
 
+enum { KEPT_BYTES = 65536 };
+
 enum following { JOINING, FOLLOWING, LEFT };
 
 /* One request of the connection: answers come in the order of the requests. */
@@ -29,13 +31,14 @@ struct conversation {
   int64_t syn_ns, connecting_ns, latest_ns;
   struct stream client, server;
   struct request_reader reader;
-  struct asked asked[CONVERSATION_PIPELINED_MAX];
-  size_t first, n_asked; /* a ring */
+  struct asked *asked; /* the first is the one that is answered now */
+  size_t n_asked, room;
   /* The answer that is coming now. */
   struct http_parser http;
   struct sse_parser sse;
   struct answer answer;
   struct answer_rules rules;
+  struct route route; /* of it: the list of requests moves */
   struct buffer body, events;
   struct watched_request row;
   bool answering;
@@ -55,14 +58,24 @@ struct conversation *conversation_open(void) {
 }
 
 static struct asked *first_asked(struct conversation *c) {
-  return c->n_asked > 0 ? &c->asked[c->first] : NULL;
+  return c->n_asked > 0 ? &c->asked[0] : NULL;
+}
+
+/* What grew for one long text is not kept for the short ones behind it. */
+static void give_back(struct buffer *buffer) {
+  size_t limit = buffer->limit;
+  if (buffer->capacity <= KEPT_BYTES) return;
+  buffer_release(buffer);
+  buffer_init(buffer, limit);
 }
 
 static void drop_first(struct conversation *c, const struct conversation_sink *sink) {
-  sink->counts->n_in_flight -= c->asked[c->first].in_flight;
-  c->first = (c->first + 1) % CONVERSATION_PIPELINED_MAX;
+  sink->counts->n_in_flight -= c->asked[0].in_flight;
   c->n_asked--;
+  memmove(c->asked, c->asked + 1, c->n_asked * sizeof *c->asked); /* few */
   c->answering = false;
+  give_back(&c->body);
+  give_back(&c->events);
 }
 
 /* --- an answer --- */
@@ -78,8 +91,9 @@ static void begin_answer(struct conversation *c, const struct asked *a, int64_t 
   buffer_clear(&c->body);
   buffer_clear(&c->events);
   answer_begin(&c->answer, &c->http, 0, 0, 0);
+  c->route = a->route.route;
   c->rules = (struct answer_rules){
-      .route = &a->route.route, .embeddings = a->route.embeddings, .running_usage = a->route.route.running_usage || a->asks.running_usage};
+      .route = &c->route, .embeddings = a->route.embeddings, .running_usage = a->route.route.running_usage || a->asks.running_usage};
   int64_t asked_ns = a->asked_ns >= 0 ? a->asked_ns : at_ns; /* answered before the request was whole */
   c->row = (struct watched_request){.begun_ns = a->begun_ns,
                                     .asked_ns = asked_ns,
@@ -229,7 +243,7 @@ static void join_again(struct conversation *c, const struct conversation_sink *s
 /* Packets are missing: what they belonged to cannot be known. */
 static void lose_requests(struct conversation *c, const struct conversation_sink *sink) {
   sink->counts->n_lost += c->reader.first_ns >= 0 && (c->reader.state == REQUEST_HEAD || c->reader.is_post);
-  for (size_t i = 0; i < c->n_asked; i++) sink->counts->n_lost += c->asked[(c->first + i) % CONVERSATION_PIPELINED_MAX].is_model;
+  for (size_t i = 0; i < c->n_asked; i++) sink->counts->n_lost += c->asked[i].is_model;
   join_again(c, sink);
 }
 
@@ -252,7 +266,8 @@ static void learn_request(struct conversation *c, struct asked *a, const struct 
 /* whole: its last byte is there; else it is answered while it is still being sent. */
 static void begin_request(struct conversation *c, bool whole, const struct conversation_sink *sink) {
   const struct request_reader *r = &c->reader;
-  struct asked *a = &c->asked[(c->first + c->n_asked) % CONVERSATION_PIPELINED_MAX];
+  c->asked = xroom(c->asked, c->n_asked, &c->room, sizeof *c->asked);
+  struct asked *a = &c->asked[c->n_asked];
   *a = (struct asked){.is_head = r->is_head,
                       .whole = whole,
                       .begun_ns = r->first_ns,
@@ -266,7 +281,7 @@ static void begin_request(struct conversation *c, bool whole, const struct conve
 
 /* The reader has a whole request. False: too many wait for their answers. */
 static bool take_request(struct conversation *c, const struct conversation_sink *sink) {
-  struct asked *last = c->n_asked > 0 ? &c->asked[(c->first + c->n_asked - 1) % CONVERSATION_PIPELINED_MAX] : NULL;
+  struct asked *last = c->n_asked > 0 ? &c->asked[c->n_asked - 1] : NULL;
   if (last != NULL && !last->whole) { /* "100 Continue" came before its body, or a refusal is on its way */
     last->whole = true;
     last->asked_ns = c->reader.last_ns;
@@ -433,7 +448,7 @@ bool conversation_is_open(const struct conversation *c) {
 
 int64_t conversation_oldest(const struct conversation *c) {
   for (size_t i = 0; i < c->n_asked; i++) {
-    const struct asked *a = &c->asked[(c->first + i) % CONVERSATION_PIPELINED_MAX];
+    const struct asked *a = &c->asked[i];
     if (a->is_model && a->asked_ns >= 0) return a->asked_ns;
   }
   return INT64_MAX;
@@ -441,6 +456,10 @@ int64_t conversation_oldest(const struct conversation *c) {
 
 bool conversation_is_over(const struct conversation *c) {
   return c->broken || (c->client_ended && c->server_ended);
+}
+
+void conversation_forget(struct conversation *c, const struct conversation_sink *sink) {
+  lose_requests(c, sink);
 }
 
 void conversation_close(struct conversation *c, int64_t now_ns, const struct conversation_sink *sink) {
@@ -453,5 +472,12 @@ void conversation_close(struct conversation *c, int64_t now_ns, const struct con
   sse_release(&c->sse);
   buffer_release(&c->body);
   buffer_release(&c->events);
+  free(c->asked);
   free(c);
+}
+
+size_t conversation_bytes(const struct conversation *c) {
+  return sizeof *c + c->room * sizeof *c->asked + c->reader.line.capacity + c->reader.body.capacity + c->http.line.capacity +
+         c->sse.line.capacity + c->sse.data.capacity + c->body.capacity + c->events.capacity + c->client.n_held_bytes +
+         c->server.n_held_bytes;
 }

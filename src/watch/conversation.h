@@ -55,9 +55,13 @@ struct conversation *conversation_open(void);
 void conversation_segment(struct conversation *c, const struct segment *s, bool from_client, int64_t at_ns,
                           const struct conversation_sink *sink);
 void conversation_age(struct conversation *c, int64_t now_ns, const struct conversation_sink *sink);
+/* Of memory, about. */
+size_t conversation_bytes(const struct conversation *c);
 bool conversation_is_open(const struct conversation *c);   /* a request is under way */
 int64_t conversation_oldest(const struct conversation *c); /* when it was asked; INT64_MAX: none */
 bool conversation_is_over(const struct conversation *c);   /* both sides ended, or one broke it off */
+/* Nothing of what is under way is reported: it is lost. */
+void conversation_forget(struct conversation *c, const struct conversation_sink *sink);
 /* What is under way is reported as unfinished. */
 void conversation_close(struct conversation *c, int64_t now_ns, const struct conversation_sink *sink);
 

@@ -6,6 +6,7 @@
 #include "base/json_scan.h"
 #include "base/number.h"
 
+enum { KEPT_BYTES = 65536 }; /* of a long prompt's memory, for the short ones behind it */
 static const char *const methods[] = {"POST ", "GET ", "HEAD ", "PUT ", "DELETE ", "OPTIONS ", "PATCH "};
 static const char http2_preface[] = "PRI * HTTP/2.0";
 
@@ -19,7 +20,8 @@ void request_reader_init(struct request_reader *r) {
 void request_reader_reset(struct request_reader *r) {
   struct buffer line = r->line, body = r->body;
   buffer_clear(&line);
-  buffer_clear(&body);
+  if (body.capacity > KEPT_BYTES) buffer_release(&body), buffer_init(&body, REQUEST_BODY_MAX);
+  else buffer_clear(&body);
   *r = (struct request_reader){.state = REQUEST_HEAD,
                                .remaining = -1,
                                .first_ns = -1,
@@ -158,7 +160,8 @@ static void keep(struct request_reader *r, const char *data, size_t length) {
   if (r->body_too_long || !r->is_post) return;
   if (r->body.length + length <= REQUEST_BODY_MAX && buffer_append(&r->body, data, length)) return;
   r->body_too_long = true;
-  buffer_clear(&r->body);
+  buffer_release(&r->body);
+  buffer_init(&r->body, REQUEST_BODY_MAX);
 }
 
 static void read_chunk_size(struct request_reader *r) {

@@ -104,11 +104,6 @@ static const char *first_record(struct watcher *w, struct watch_head *ret) {
   return NULL;
 }
 
-static void drop_bytes(struct buffer *bytes, size_t n) {
-  memmove(bytes->data, bytes->data + n, bytes->length - n);
-  bytes->length -= n;
-}
-
 enum lynx_status watcher_open(const struct watcher_request *request, struct watcher **ret, struct lynx_error *error) {
   int records[2], stop[2];
   if (request->endpoint->tls)
@@ -145,7 +140,7 @@ enum lynx_status watcher_open(const struct watcher_request *request, struct watc
     return status;
   }
   take_ready(w, first, head.length);
-  drop_bytes(&w->bytes, sizeof head + head.length);
+  buffer_drop_front(&w->bytes, sizeof head + head.length);
   *ret = w;
   return LYNX_OK;
 }
@@ -171,7 +166,7 @@ static bool take_records(struct watcher *w, const struct watcher_visit *visit) {
     good = take_record(&head, w->bytes.data + at + sizeof head, visit);
     at += sizeof head + head.length;
   }
-  if (at > 0) drop_bytes(&w->bytes, at);
+  if (at > 0) buffer_drop_front(&w->bytes, at);
   return good;
 }
 

@@ -133,6 +133,8 @@ def test_what_others_can_do_with_it(tmp_path, port):
     assert found.returncode == 0 and "other client" not in found.stdout.lower(), found.stdout
     refused = l.lynx("perturb", tmp_path / "w.lynx")
     assert refused.returncode == 2 and "served others" in refused.stderr, refused.stderr
+    again = l.lynx("verify", tmp_path / "w.lynx")
+    assert again.returncode == 2 and "do not come again" in again.stderr, again.stderr
     made = l.lynx("profile", tmp_path / "w.lynx")
     assert made.returncode == 0 and l.json.loads(made.stdout)["output_tokens"] == [5] * 8, made.stdout + made.stderr
     # The contract that lies beside it watches again.

@@ -79,13 +79,17 @@ static size_t frame(const struct packet *p, uint8_t *bytes, unsigned client_port
   return 40 + p->length;
 }
 
-static void send_packet(struct connections *all, const struct packet *p) {
+static void send_from(struct connections *all, const struct packet *p, unsigned client_port) {
   static uint8_t bytes[66000];
-  size_t n = frame(p, bytes, CLIENT);
+  size_t n = frame(p, bytes, client_port);
   uint8_t *exact = malloc(n); /* so that a sanitizer sees what is read beyond it */
   memcpy(exact, bytes, n);
   connections_packet(all, 1, exact, n, n, p->at_ns);
   free(exact);
+}
+
+static void send_packet(struct connections *all, const struct packet *p) {
+  send_from(all, p, CLIENT);
 }
 
 /* --- a conversation: handshake, request, answer; cut into pieces of so many bytes --- */
@@ -415,6 +419,42 @@ static void test_records(void) {
   CHECK(!watch_record_request(bytes, sizeof bytes, &read));
 }
 
+/* Half-open connections without end, and bodies without end: who comes behind them is measured all the same. */
+static void test_floods(void) {
+  static struct talk t;
+  static char filler[60000];
+  struct seen seen;
+  struct connections *all = watch_all(&seen);
+  for (unsigned i = 0; i < CONNECTIONS_MAX + 2000; i++) {
+    const struct packet syn = {true, 1, 0, TCP_SYN, NULL, 0, INT64_C(1700000000000000000) + i};
+    send_from(all, &syn, 1000 + i);
+  }
+  begin(&t, 1, 1);
+  say(&t, true, request, sizeof request - 1, 100);
+  say(&t, false, answer, sizeof answer - 1, 100);
+  for (size_t k = 0; k < t.n; k++) send_packet(all, &t.packets[k]);
+  check_row(&seen, 1);
+  CHECK_INT(connections_counts(all)->n_unfollowed, 0);
+  connections_close(all, t.now_ns);
+
+  all = watch_all(&seen);
+  static const char head[] = "POST /v1/completions HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n{\"prompt\": \"";
+  memset(filler, 'x', sizeof filler);
+  for (unsigned i = 0; i < 300; i++) {
+    begin(&t, 1, 1);
+    say(&t, true, head, sizeof head - 1, sizeof head);
+    for (int k = 0; k < 17; k++) say(&t, true, filler, sizeof filler, sizeof filler);
+    for (size_t k = 0; k < t.n; k++) send_from(all, &t.packets[k], 1000 + i);
+  }
+  begin(&t, 1, 1);
+  say(&t, true, request, sizeof request - 1, 100);
+  say(&t, false, answer, sizeof answer - 1, 100);
+  for (size_t k = 0; k < t.n; k++) send_packet(all, &t.packets[k]);
+  CHECK_INT(seen.n, 1);
+  CHECK(connections_counts(all)->n_unfollowed > 0);
+  connections_close(all, t.now_ns);
+}
+
 int main(void) {
   CHECK_INT(strlen(strstr(request, "\r\n\r\n") + 4), 67);
   test_packets();
@@ -427,5 +467,6 @@ int main(void) {
   test_other_protocols();
   test_kernel_signs();
   test_records();
+  test_floods();
   return check_end();
 }
