@@ -597,7 +597,7 @@ K6 = {
 
 @pytest.mark.parametrize("flat", [False, True])
 def test_the_summary_of_k6(tmp_path, flat):
-    """handleSummary's, and --summary-export's: statistics one level higher, and thresholds that say true where crossed."""
+    """handleSummary's, and --summary-export's: statistics one level higher, thresholds that say true where crossed."""
     metrics = {k: dict(v) for k, v in K6["metrics"].items()}
     if flat:
         metrics = {k: {**v["values"], **{t: w for t, w in v.items() if t != "values"}} for k, v in metrics.items()}
