@@ -12,6 +12,7 @@
 #include "cli/improvement_entry.h"
 #include "cli/output.h"
 #include "cli/standing_file.h"
+#include "report/watched_change_report.h"
 #include "report/confirmation_report.h"
 #include "report/live_report.h"
 
@@ -59,10 +60,43 @@ static int write_change(const struct live *before, const struct live *after, boo
   return code;
 }
 
+/* Of two watches: how much is other demand. */
+static int write_watched_change(struct bundle_file files[2], bool json) {
+  struct buffer out;
+  struct arena arena = {0};
+  struct lynx_error error = {0};
+  struct watched_change change;
+  if (watched_change_find(files[0].bundle, &files[0].result, files[1].bundle, &files[1].result, &arena, &change, &error) != LYNX_OK) {
+    arena_release(&arena);
+    return report_error(&error);
+  }
+  buffer_init(&out, PAGE_MAX);
+  bool whole = json ? watched_change_json(&change, &out) : watched_change_text(&change, color_wanted(stdout), &out),
+       good = write_buffer(NULL, &out) && whole;
+  buffer_release(&out);
+  arena_release(&arena);
+  return !good ? EXIT_CONDITIONS : change.known ? EXIT_HOLDS : EXIT_INCONCLUSIVE;
+}
+
+static bool are_watches(const char *before, const char *after, bool json, int *ret_code) {
+  struct bundle_file files[2];
+  if (!bundle_is(before) || !bundle_is(after) || !bundle_file_open(before, &files[0])) return false;
+  bool both = files[0].result.observed && bundle_file_open(after, &files[1]);
+  if (both && files[1].result.observed) *ret_code = write_watched_change(files, json);
+  bool watches = both && files[1].result.observed;
+  if (both) bundle_file_close(&files[1]);
+  bundle_file_close(&files[0]);
+  return watches;
+}
+
 bool live_pages_try_change(const char *before, const char *after, bool json, int *ret_code) {
   struct bundle_file files[2];
   struct live *lives = xalloc(2, sizeof *lives);
   const char *const paths[] = {before, after};
+  if (are_watches(before, after, json, ret_code)) {
+    free(lives);
+    return true;
+  }
   int n_opened = 0, n_read = 0;
   bool bundles = bundle_is(before) && bundle_is(after), broken = false;
   for (; bundles && n_opened < 2; n_opened++) {

@@ -18,6 +18,7 @@ static const char *const flag_names[ANSWER_FLAG_COUNT] = {
     "tool call",
     "waited for a free slot",
     "its client went away before the end",
+    "prompt tokens by the size of the prompt",
 };
 
 const char *driver_answers_text(enum driver_answers answers) {

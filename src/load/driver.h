@@ -30,16 +30,17 @@ enum answer_flag {
   ANSWER_USAGE_CONTRADICTS = 1 << 0, /* usage says fewer tokens than text events arrived, or differs from its own total */
   ANSWER_NO_USAGE = 1 << 1,          /* tokens were counted from events */
   ANSWER_INVALID_UTF8 = 1 << 2,
-  ANSWER_NO_DONE = 1 << 3,       /* a finish reason came, [DONE] did not */
-  ANSWER_SHORT = 1 << 4,         /* fewer tokens than asked for although ignore_eos was */
-  ANSWER_RETRIED = 1 << 5,       /* a kept connection was closed under us; sent again on a fresh one */
-  ANSWER_CACHED_PROMPT = 1 << 6, /* usage says that prompt tokens came from a cache */
-  ANSWER_BLANK_FIRST = 1 << 7,   /* the first event with text held nothing that can be seen */
-  ANSWER_REASONING = 1 << 8,     /* some of the text was reasoning */
-  ANSWER_TOOL_CALL = 1 << 9,     /* some of it was a tool call */
-  ANSWER_WAITED_SLOT = 1 << 10,  /* due while as many were in flight as may be: it had to wait */
-  ANSWER_CANCELLED = 1 << 11,    /* a watched one: its client went away after the first token */
-  ANSWER_FLAG_COUNT = 12,
+  ANSWER_NO_DONE = 1 << 3,         /* a finish reason came, [DONE] did not */
+  ANSWER_SHORT = 1 << 4,           /* fewer tokens than asked for although ignore_eos was */
+  ANSWER_RETRIED = 1 << 5,         /* a kept connection was closed under us; sent again on a fresh one */
+  ANSWER_CACHED_PROMPT = 1 << 6,   /* usage says that prompt tokens came from a cache */
+  ANSWER_BLANK_FIRST = 1 << 7,     /* the first event with text held nothing that can be seen */
+  ANSWER_REASONING = 1 << 8,       /* some of the text was reasoning */
+  ANSWER_TOOL_CALL = 1 << 9,       /* some of it was a tool call */
+  ANSWER_WAITED_SLOT = 1 << 10,    /* due while as many were in flight as may be: it had to wait */
+  ANSWER_CANCELLED = 1 << 11,      /* a watched one: its client went away after the first token */
+  ANSWER_PROMPT_BY_SIZE = 1 << 12, /* a watched one: its prompt tokens are its bytes by the ratio of others */
+  ANSWER_FLAG_COUNT = 13,
   /* No oddities, and not shown. */
   ANSWER_TOKENS_TOLD = 1 << 20, /* the tokens of every event are the server's own figures */
   ANSWER_EMPTY_TOKENS = 1 << 21 /* more tokens than bytes of text, and as many more events came that held none */

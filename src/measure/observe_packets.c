@@ -28,6 +28,8 @@ struct packet_watch {
   size_t n_names;
   struct watch_state state; /* the latest */
   bool stepped;
+  double prompt_bytes, prompt_tokens; /* of requests that say both: what a token takes */
+  int64_t n_prompts;
   int64_t n_events, n_shared, n_rows, n_dropped, n_packets, ttft_sum_ns, n_ttft;
   int64_t cpu_seen_ns, cpu_at_ns;
 };
@@ -77,11 +79,24 @@ static void put_phase(struct packet_watch *o, int64_t window, int64_t id, int64_
   bundle_put_phase(o->run->bundle, &phase);
 }
 
+/* Who asks for no usage says nothing of its prompt but how long it is in bytes. */
+static int64_t prompt_tokens_of(struct packet_watch *o, const struct watched_request *q, int64_t *flags) {
+  enum { PROMPTS_LEAST = 10 };
+  if (q->prompt_tokens >= 0) {
+    if (q->prompt_bytes > 0) o->prompt_bytes += (double)q->prompt_bytes, o->prompt_tokens += (double)q->prompt_tokens, o->n_prompts++;
+    return q->prompt_tokens;
+  }
+  if (q->prompt_bytes < 0 || o->n_prompts < PROMPTS_LEAST) return -1;
+  *flags |= ANSWER_PROMPT_BY_SIZE;
+  return (int64_t)((double)q->prompt_bytes * o->prompt_tokens / o->prompt_bytes + 0.5);
+}
+
 static void take_request(void *context, const struct watched_request *q) {
   struct packet_watch *o = context;
   int64_t window = window_of(o, q->asked_ns - o->realtime_ns);
   if (window < 0) return;
-  int64_t zero_ns = o->realtime_ns + window * o->length_ns, asked_ns = q->asked_ns - zero_ns, id = o->next_id[window]++;
+  int64_t zero_ns = o->realtime_ns + window * o->length_ns, asked_ns = q->asked_ns - zero_ns, id = o->next_id[window]++, flags = q->flags;
+  int64_t prompt_tokens = prompt_tokens_of(o, q, &flags);
   const struct bundle_request row = {.session = window,
                                      .id = id,
                                      .phase = PHASE_COUNTED,
@@ -98,11 +113,11 @@ static void take_request(void *context, const struct watched_request *q) {
                                      .first_answer_ns = after(q->first_answer_ns, zero_ns),
                                      .first_tool_call_ns = after(q->first_tool_call_ns, zero_ns),
                                      .end_ns = after(q->end_ns, zero_ns),
-                                     .prompt_tokens = q->prompt_tokens,
+                                     .prompt_tokens = prompt_tokens,
                                      .output_tokens = q->output_tokens,
                                      .n_text_events = q->n_text_events,
                                      .read_lag_ns = -1,
-                                     .flags = q->flags,
+                                     .flags = flags,
                                      .events = q->events_length > 0 ? q->events : "",
                                      .events_length = q->events_length};
   bundle_put_request(o->run->bundle, &row);

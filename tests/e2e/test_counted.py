@@ -136,13 +136,14 @@ def test_requests_of_the_warm_up_that_hold_the_slots_are_told(tmp_path, n_held):
 
     def holds(handler, n, body):
         if free.acquire(blocking=False):
-            time.sleep(0.9)
+            time.sleep(1.8)  # from anywhere in the warm-up to behind the window
             free.release()
         s = Stream(handler)
         s.text("word ", after=0.01)
         s.end(TOKENS)
 
-    out, _ = measured(tmp_path, holds, regime="{load: closed, concurrency: 4}")
+    method = METHOD.replace("warm_up: 200ms", "warm_up: 1200ms")
+    out, _ = measured(tmp_path, holds, regime="{load: closed, concurrency: 4}", method=method)
     claim = l.lynx("show", "--claim", out)
     assert ("held 7" in claim.stdout and "smaller load" in claim.stdout) == (n_held == 3), claim.stdout
     assert "of the slots" in claim.stdout or n_held == 0, claim.stdout

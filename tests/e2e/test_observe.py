@@ -1,5 +1,6 @@
 """An observation sends nothing and becomes a profile; another tenant is seen; exports and calibration hold."""
 
+import http.server
 import threading
 import urllib.request
 
@@ -125,6 +126,84 @@ def test_a_calibration_is_kept_carried_and_a_gate(tmp_path, port):
     lynx("run", contract(f"{tmp_path}/m.yaml", port), "--out", f"{tmp_path}/gated.lynx", "--quiet", env=env)
     claim = lynx("show", "--claim", f"{tmp_path}/gated.lynx").stdout
     check_in("instrument-limited: ", claim, "20 requests/s against a ceiling of 30")
+
+
+class Sleeper(http.server.BaseHTTPRequestHandler):
+    """Answers after a time for each token of the prompt, in one event; says how long both were."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    per_token_s = 0.0002
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        n = len(asked["prompt"]) // 4
+        time.sleep(n * self.per_token_s)
+        usage = {"prompt_tokens": n, "completion_tokens": 2, "total_tokens": n + 2}
+        choice = {"index": 0, "text": "x", "finish_reason": None}
+        said = "".join(f"data: {json.dumps(e)}\n\n" for e in ({"choices": [choice]}, {"choices": [choice]}))
+        last = {"choices": [{**choice, "text": "", "finish_reason": "length"}], "usage": usage}
+        said += f"data: {json.dumps(last)}\n\ndata: [DONE]\n\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def watched(d, name, share_of_long, per_token_s):
+    """Six seconds of four clients, one after the other each, whose prompts are long so often."""
+
+    class Server(Sleeper):
+        pass
+
+    Server.per_token_s = per_token_s
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url, stop = f"http://127.0.0.1:{server.server_port}", threading.Event()
+
+    def ask(number):
+        k = number
+        while not stop.is_set():
+            k += 1
+            prompt = "x" * (800 if (k * 7 + number) % 10 < 10 * share_of_long else 80)
+            body = json.dumps({"model": "m", "prompt": prompt, "max_tokens": 2, "stream": True}).encode()
+            request = urllib.request.Request(url + "/v1/completions", body, {"Content-Type": "application/json"})
+            urllib.request.urlopen(request, timeout=10).read()
+
+    clients = [threading.Thread(target=ask, args=(k,)) for k in range(4)]
+    for c in clients:
+        c.start()
+    r = lynx("watch", url, "--for", "6s", "--fine", "--quiet", "--out", f"{d}/{name}.lynx")
+    stop.set()
+    for c in clients:
+        c.join()
+    server.shutdown()
+    server.server_close()
+    assert r.returncode == 0, r.stderr
+    return f"{d}/{name}.lynx"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="packets may not be read here (CAP_NET_RAW)")
+def test_other_demand_is_told_from_another_service(tmp_path):
+    """Longer prompts alone; a slower server alone: what changed is planted, and the parts sum to the change."""
+    before = watched(tmp_path, "before", 0.2, 0.0002)
+    longer = watched(tmp_path, "longer", 0.6, 0.0002)
+    slower = watched(tmp_path, "slower", 0.2, 0.0004)
+    both = watched(tmp_path, "both", 0.6, 0.0003)
+    cases = (longer, "mostly other demand:"), (slower, "at equal demand: the service itself"), (both, "changed too")
+    for after, words in cases:
+        r = lynx("attribute", after, "--against", before)
+        assert r.returncode == 0 and words in r.stdout.split("\n")[0].lower(), r.stdout + r.stderr
+        said = json.loads(lynx("attribute", after, "--against", before, "--json").stdout)
+        first = said["time_to_first_token"]
+        parts = first["demand"]["estimate_ns"] + first["equal_demand"]["estimate_ns"]
+        assert abs(parts - (first["after_ns"] - first["before_ns"])) < 1, first
+        for part in ("demand", "equal_demand"):
+            assert first[part]["low_ns"] <= first[part]["estimate_ns"] <= first[part]["high_ns"], first
 
 
 if __name__ == "__main__":
