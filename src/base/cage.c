@@ -295,6 +295,18 @@ static void keep_calls(bool network) {
 #endif
 }
 
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = true };
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = true };
+#else
+enum { SANITIZED = false };
+#endif
+#else
+enum { SANITIZED = false };
+#endif
+
 static void limit(int which, int64_t value) {
   struct rlimit now;
   if (value <= 0 || getrlimit(which, &now) != 0) return;
@@ -305,7 +317,7 @@ static void limit(int which, int64_t value) {
 
 void cage_enter(const struct cage *cage) {
   const struct rlimit none = {0, 0};
-  limit(RLIMIT_AS, cage->memory_bytes);
+  if (!SANITIZED) limit(RLIMIT_AS, cage->memory_bytes); /* a sanitizer reserves more than any limit */
   limit(RLIMIT_CPU, cage->processor_s);
   limit(RLIMIT_FSIZE, cage->file_bytes);
   limit(RLIMIT_NOFILE, cage->open_files);
