@@ -74,6 +74,7 @@ bool code_parks(const char *function) {
                                       "os/signal.signal_recv",
                                       "runtime.ensureSigM",
                                       "uv__io_poll",
+                                      "6Parker4park", /* of a JVM: an idle pool's threads, or a lock's: which, it does not say */
                                       "PlatformWorkerThread",
                                       "DelayedTaskScheduler",
                                       "WorkerThreadsTaskRunner",

@@ -425,6 +425,11 @@ static void name_caller_of_greatest(struct live_profile *p, struct live_lane *la
   }
 }
 
+/* The standard library's own places for threads of a pool that have nothing to do. */
+static bool waits_for_work(const char *what, const char *where) {
+  return strcmp(what, "_worker") == 0 && strstr(where, "concurrent/futures/thread.py") != NULL;
+}
+
 /* The functions that its threads wait in, the three with the most: which of them waits for what, looks do not tell. But waits for a pool
  * of threads are put down to the one whose calls run most. */
 static void name_waits(struct live_profile *p, size_t at) {
@@ -434,9 +439,14 @@ static void name_waits(struct live_profile *p, size_t at) {
   const struct live_caller *caller = lane->n_callers > 0 ? &lane->callers[0] : NULL;
   double whole = p->rate[LOOKS_ALL] * p->window_s[LOOKS_ALL], running = p->rate[LOOKS_RUNNING] * p->window_s[LOOKS_RUNNING];
   if (!(whole > 0)) return;
+  double pool = 0;
   for (size_t i = 0; i < p->n; i++) {
     const struct counted *c = &p->items[i];
     double share = (double)c->n[LOOKS_ALL] / whole - (running > 0 ? c->ran / running : 0);
+    if (c->lane == at && waits_for_work(c->what, place_of(p->live, c))) {
+      pool += fmax(0, share);
+      continue;
+    }
     if (c->lane == at && caller != NULL && strcmp(caller->what, c->what) == 0 && strcmp(caller->where, place_of(p->live, c)) == 0)
       share -= live_pool_wait(lane);
     if (c->lane != at || !(share > most[TOLD - 1].share)) continue;
@@ -444,6 +454,7 @@ static void name_waits(struct live_profile *p, size_t at) {
     for (; place > 0 && most[place - 1].share < share; place--) most[place] = most[place - 1];
     most[place] = (struct live_caller){c->what, place_of(p->live, c), share, c->n[LOOKS_ALL]};
   }
+  if (pool > 0) live_waits_park(p->live, lane, WAIT_LOCK, pool);
   if (!(most[0].share > 0)) return;
   lane->waits_in = most[0].what;
   lane->waits_where = most[0].where;

@@ -18,6 +18,8 @@ static void set(struct live *live, enum live_bottleneck bottleneck, const char *
   live->bottleneck_text = text;
 }
 
+#define PROCESSORS_FULL 0.95 /* busy, whoever it is */
+
 static double percent(double share) {
   return isfinite(share) ? 100 * share : 0;
 }
@@ -264,10 +266,12 @@ static void judge_bottleneck(struct live *live) {
         arena_printf(arena, "%s: a timer is waited for %.0f %% of the time under load%s", name, percent(timers), other_processors(live)));
   else
     set(live, LIVE_UNDECIDED, "What bounds this server was not seen.",
-        arena_printf(arena,
-                     "no thread is full (%s: %.0f %%), the processors are busy %.0f %%, no quota: it waits for something that the threads "
-                     "do not show: a timer or a lock inside an event loop, a device, or another service",
-                     name, percent(lane->busiest), percent(live->around.busy)));
+        arena_printf(arena, "no thread is full (%s: %.0f %%), the processors are busy %.0f %%, no quota: %s", name, percent(lane->busiest),
+                     percent(live->around.busy),
+                     live->around.busy >= PROCESSORS_FULL
+                         ? "what fills them is no thread of this server: what it starts, what it asks, or a neighbour"
+                         : "it waits for something that the threads do not show: a timer or a lock inside an event loop, a device, or "
+                           "another service"));
 }
 
 static bool finds(const struct live *live, const char *rule) {
@@ -373,7 +377,11 @@ static void follow_first_finding(struct live *live) {
     return;
   }
   if (first == NULL || first->share < LEADS) return;
-  set(live, LIVE_UNDECIDED, arena_printf(&live->arena, "No resource is full. First suspect: %s.", first->title),
+  const char *full = live->around.busy >= PROCESSORS_FULL
+                         ? arena_printf(&live->arena, "The processors are full, with %.2g of %lld by this server's own threads.",
+                                        live->at.running, (long long)live->n_processors)
+                         : "No resource is full.";
+  set(live, LIVE_UNDECIDED, arena_printf(&live->arena, "%s First suspect: %s.", full, first->title),
       arena_printf(&live->arena, "%s; %s", first->evidence, live->bottleneck_text));
 }
 

@@ -288,6 +288,16 @@ static void move_in_all(struct live *live, const struct live_lane *of) {
     }
 }
 
+void live_waits_park(struct live *live, struct live_lane *lane, enum wait_kind kind, double share) {
+  double of[WAIT_COUNT] = {0};
+  of[kind] = lane->waits[kind] > 0 ? fmin(1, share / lane->waits[kind]) : 0;
+  lane->parked[kind] = fmax(lane->parked[kind], of[kind]);
+  move_parked(lane, of);
+  struct live_lane as_it_was = *lane;
+  memcpy(as_it_was.parked, of, sizeof of);
+  move_in_all(live, &as_it_was);
+}
+
 static void finish_lane(struct live_waits *w, size_t at) {
   struct live_lane *lane = &w->live->at.lanes[at];
   int64_t sum = 0, polls = 0;

@@ -16,5 +16,7 @@ void live_waits_add(struct live_waits *waits, size_t lane, char *frames, int64_t
 void live_waits_add_running(struct live_waits *waits, size_t lane, char *frames, int64_t n);
 /* Fills in what lanes, tasks and natives say; what is parked becomes a wait of its own kind (WAIT_OTHER). Frees. */
 void live_waits_finish(struct live_waits *take_waits);
+/* So many of that lane's threads, which wait so, have nothing to do. */
+void live_waits_park(struct live *live, struct live_lane *lane, enum wait_kind kind, double share);
 
 #endif

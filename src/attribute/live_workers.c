@@ -10,6 +10,7 @@ enum { PROCESSES_MAX = 64, PATH_MOST = 8, PATH_LEAST = 2 };
 
 #define WORKS 0.2    /* of a processor */
 #define IDLE_OF 0.05 /* of what the busiest of them runs */
+#define STARTED_THEM 0.005
 
 struct worker {
   int64_t process;
@@ -114,9 +115,13 @@ static void compare(const struct live_workers *w, const struct live_account *acc
                              .process = busiest->process,
                              .busiest = most,
                              .concurrency = account->concurrency};
+  int64_t first = busiest->process;
+  for (size_t i = 0; i < w->n; i++)
+    if (are_alike(busiest, &w->items[i]) && w->items[i].process < first) first = w->items[i].process;
   for (size_t i = 0; i < w->n; i++) {
     double running = running_of(account, w->items[i].process, &other);
     if (!are_alike(busiest, &w->items[i])) continue;
+    if (w->items[i].process == first && running < STARTED_THEM) continue; /* who forked them waits for their ends, and serves nobody */
     ret->n++;
     ret->n_idle += running <= IDLE_OF * most;
     if (running <= IDLE_OF * most) ret->idle = fmax(ret->idle, running);

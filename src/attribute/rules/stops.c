@@ -7,6 +7,8 @@
 #include "attribute/live_stops.h"
 #include "base/arena.h"
 
+#define FILLED 0.9 /* of the processors */
+
 /* What its threads' state in the stops says to do, and of whom. */
 static const struct advice {
   int state;
@@ -29,6 +31,9 @@ static bool apply(const struct evidence *evidence, struct finding *ret) {
   const struct live_stops *s = &live->stops;
   struct arena arena = {0};
   if (!live_stops_matter(s)) return false;
+  /* Where its own threads fill the processors they take turns there: nothing else stops them. */
+  if (s->thread.program != NULL && s->thread.state == STOPPED_READY && live->at.running >= FILLED * (double)live->n_processors)
+    return false;
   ret->share = fmin(1, s->share);
   if (s->at_first >= LIVE_STOPS_OF_PROMPTS) {
     ret->contributing = LAYER_BIT(LAYER_SERVING) | LAYER_BIT(LAYER_DEMAND);
