@@ -10,6 +10,7 @@
 #define PROCESS_LEAST 0.25
 #define GAIN_LEAST 0.04879016416943201 /* ln 1.05 */
 #define SHARE_LEAST 0.03
+#define LOCK_FULL 0.8   /* of the time, held by what the finding names */
 #define SLOWED_MORE 0.3 /* of the whole time, by the greater level, if the share is what it costs */
 
 const char *confirm_verdict_text(enum confirm_verdict verdict) {
@@ -164,6 +165,11 @@ static bool control_moves(const struct confirm_plan *plan, const struct sensitiv
   return all->control.bounded && (all->control.low > threshold || all->control.high < -threshold);
 }
 
+/* Who holds a lock all the time can hold no more of it: to be slower costs the others nothing that it does not cost them already. */
+static bool fills_its_lock(const struct finding *f) {
+  return f != NULL && f->id != NULL && strcmp(f->id, "interpreter_lock") == 0 && f->share >= LOCK_FULL;
+}
+
 struct confirmation confirm_judge(const struct confirm_plan *plan, const struct sensitivities *all, const char *const *unprobed,
                                   size_t n_unprobed) {
   struct confirmation c = {.response = all->open_load ? RESPONSE_END_TO_END : RESPONSE_THROUGHPUT,
@@ -186,6 +192,8 @@ struct confirmation confirm_judge(const struct confirm_plan *plan, const struct 
   if (c.control_moved) c.verdict = CONFIRM_INCONCLUSIVE;
   c.of_process = plan->by_whole && c.verdict == CONFIRM_CONFIRMED;
   if (c.of_process) c.verdict = CONFIRM_INCONCLUSIVE;
+  c.saturated = c.verdict == CONFIRM_REFUTED && plan->knob == NULL && !plan->takes_away && fills_its_lock(plan->finding);
+  if (c.saturated) c.verdict = CONFIRM_INCONCLUSIVE;
   if (plan->knob != NULL && c.verdict == CONFIRM_CONFIRMED) c.verdict = CONFIRM_REMEDIED;
   if (plan->knob != NULL && c.verdict == CONFIRM_REFUTED) c.verdict = CONFIRM_NOT_REMEDIED;
   return c;

@@ -61,6 +61,7 @@ struct confirmation {
   bool by_smaller;              /* by the smaller level alone: the time does not grow in proportion to slowness */
   bool impossible;              /* it costs far more than all of the time (sensitivity_is_impossible) */
   bool of_process;              /* plan->by_whole: of its process it is confirmed */
+  bool saturated;               /* no effect, and none to be expected: what was slowed holds its lock all the time already */
   bool absent;                  /* the function is not there, or is not called */
   bool ambiguous;               /* several processes have the name of the finding's */
   bool control_moved;           /* so that what was seen may be no answer to what was done */

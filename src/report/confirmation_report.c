@@ -110,6 +110,10 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
   else if (c->absent) (void)buffer_text(out, "next: diagnose or run it again: what the finding was about is gone\n");
   else if (c->of == NULL && !c->ambiguous)
     (void)buffer_text(out, "next: diagnose or run it again: what the finding is about may be gone\n");
+  else if (c->saturated)
+    (void)buffer_text(out,
+                      "  It holds that lock nearly all the time: slower, it takes no more of it from the others. That refutes nothing.\n"
+                      "next: take it out, or let it run seldom, and measure again (`lynxbench compare`)\n");
   else if (c->control_moved) (void)buffer_text(out, "next: the same when nothing else changes on this machine, or with --for 10min\n");
   else if (c->impossible) (void)buffer_text(out, "next: look at what it waits for: `lynxbench attribute`, or `lynxbench perturb`\n");
   else if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");

@@ -117,6 +117,26 @@ static void check_bent(void) {
   CHECK_NEAR(c.effect.high, 0.01, 0);
 }
 
+/* Who holds a lock all the time holds no more of it when he is slower: that costs the others nothing, and refutes nothing. */
+static void check_saturated(void) {
+  struct finding hog = finding_of("function", 0.95);
+  const struct confirm_plan plan = {.finding = &hog, .perturbers = {"function"}, .threshold = 0.3};
+  struct sensitivities all = {.n = 1};
+  struct sensitivity *s = &all.items[0];
+  *s = (struct sensitivity){.target = "function: encode", .perturber = perturber_find("function", 8)};
+  s->of[RESPONSE_THROUGHPUT] = (struct slope){.estimate = 0.1, .low = 0, .high = 0.2, .bounded = true};
+  CHECK_INT(confirm_judge(&plan, &all, NULL, 0).verdict, CONFIRM_REFUTED); /* another finding */
+  hog.id = "interpreter_lock";
+  struct confirmation c = confirm_judge(&plan, &all, NULL, 0);
+  CHECK_INT(c.verdict, CONFIRM_INCONCLUSIVE);
+  CHECK(c.saturated);
+  hog.share = 0.5;
+  CHECK_INT(confirm_judge(&plan, &all, NULL, 0).verdict, CONFIRM_REFUTED);
+  hog.share = 0.95;
+  s->of[RESPONSE_THROUGHPUT].low = 0.5, s->of[RESPONSE_THROUGHPUT].high = 0.9;
+  CHECK_INT(confirm_judge(&plan, &all, NULL, 0).verdict, CONFIRM_CONFIRMED);
+}
+
 /* No function has far more than all of the time: it waits for who waits for it. Of rivals that may be. */
 static void check_spinning(void) {
   struct confirm_plan plan = {.perturbers = {"function"}, .threshold = 0.1};
@@ -221,6 +241,7 @@ int main(void) {
   check_named();
   check_remedy();
   check_bent();
+  check_saturated();
   check_spinning();
   check_gain();
   check_whole_process();
