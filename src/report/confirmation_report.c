@@ -108,6 +108,8 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
         "alone is slowed\n",
         f->id);
   else if (c->absent) (void)buffer_text(out, "next: diagnose or run it again: what the finding was about is gone\n");
+  else if (c->of == NULL && !c->ambiguous && strcmp(v->plan->perturbers[0], "disk") == 0)
+    (void)buffer_printf(out, "next: reads alone are kept back, and no writes or flushes; by hand: %s\n", f->confirm);
   else if (c->of == NULL && !c->ambiguous)
     (void)buffer_text(out, "next: diagnose or run it again: what the finding is about may be gone\n");
   else if (c->saturated)
