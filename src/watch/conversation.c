@@ -17,7 +17,7 @@ enum following { JOINING, FOLLOWING, LEFT };
 struct asked {
   bool is_model, is_head, whole, in_flight;
   struct path_route route;
-  int64_t begun_ns, asked_ns, connecting_ns, first_byte_ns;
+  int64_t begun_ns, asked_ns, connecting_ns;
   struct request_asks asks;
 };
 
@@ -272,8 +272,7 @@ static void begin_request(struct conversation *c, bool whole, const struct conve
                       .whole = whole,
                       .begun_ns = r->first_ns,
                       .asked_ns = whole ? r->last_ns : -1,
-                      .connecting_ns = c->connecting_ns,
-                      .first_byte_ns = -1};
+                      .connecting_ns = c->connecting_ns};
   c->connecting_ns = -1; /* it was the first one's */
   learn_request(c, a, sink);
   c->n_asked++;
