@@ -14,13 +14,31 @@ struct sockets {
   size_t n;
 };
 
-/* As the kernel prints it: words of 32 bits, each in the machine's own order. */
-static bool read_address(const char *hex, char *ret, size_t size) {
-  uint32_t words[4] = {0};
+/* As the kernel prints it: words of 32 bits, each in the machine's own order. How many they are; 0: it is none. */
+static size_t read_words(const char *hex, uint32_t ret[4]) {
   size_t n = strlen(hex) / 8;
-  if (n != 1 && n != 4) return false;
+  if (n != 1 && n != 4) return 0;
+  memset(ret, 0, 4 * sizeof *ret);
   for (size_t i = 0; i < n; i++)
-    if (sscanf(hex + 8 * i, "%8x", &words[i]) != 1) return false;
+    if (sscanf(hex + 8 * i, "%8x", &ret[i]) != 1) return 0;
+  return n;
+}
+
+bool listening_address(const struct listening *listening, uint8_t ret[16], bool *ret_v6) {
+  static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff}; /* RFC 4291, 2.5.5.2 */
+  uint32_t words[4];
+  size_t n = read_words(listening->address, words);
+  memcpy(ret, words, n * sizeof *words);
+  memset(ret + n * sizeof *words, 0, 16 - n * sizeof *words);
+  *ret_v6 = n == 4 && memcmp(ret, mapped, sizeof mapped) != 0;
+  if (n == 4 && !*ret_v6) memcpy(ret, ret + 12, 4), memset(ret + 4, 0, 12);
+  return n > 0;
+}
+
+static bool read_address(const char *hex, char *ret, size_t size) {
+  uint32_t words[4];
+  size_t n = read_words(hex, words);
+  if (n == 0) return false;
   bool any = true;
   for (size_t i = 0; i < n; i++) any = any && words[i] == 0;
   if (any) {

@@ -16,6 +16,8 @@ struct listening {
 
 /* False: another state than listening, or no such line. */
 bool listening_line(const char *line, struct listening *ret);
+/* As bytes in the order of the network; IPv4, also where a socket of IPv6 has it, lies in the first four, with zeros behind. */
+bool listening_address(const struct listening *listening, uint8_t ret[16], bool *ret_v6);
 
 /* Are its addresses ours? A container's process may have a network of its own. True where that cannot be read. */
 bool listening_here(const struct root *root, int64_t pid);

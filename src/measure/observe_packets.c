@@ -34,6 +34,10 @@ struct packet_watch {
   int64_t cpu_seen_ns, cpu_at_ns;
 };
 
+static const char *where(const struct run *run) {
+  return run->request->observation.interface != NULL ? run->request->observation.interface : "all interfaces";
+}
+
 static struct bundle_session row_of(const struct packet_watch *o, int64_t window) {
   const struct run *run = o->run;
   return (struct bundle_session){.id = window,
@@ -246,10 +250,10 @@ static enum lynx_status go_on(struct packet_watch *o) {
     bool answered = o->state.at_ns - o->realtime_ns > end_ns && o->state.oldest_asked_ns - o->realtime_ns >= end_ns;
     goes_on = !run_is_over(run) && (now_ns < end_ns || (!answered && now_ns < end_ns + run->contract.method.drain_ns));
   }
-  watcher_stop(o->run->watcher);
   sampling_end(run->sampling);
   sampling_take(run->sampling, &taker);
-  while (watcher_take(o->run->watcher, &visit)) (void)nanosleep(&step, NULL); /* a quarter of a second */
+  if (!watcher_end(o->run->watcher, &visit))
+    run_put_event(run, EVENT_UNSEEN, "the process that reads packets did not end: what it had under way is lost (is it stopped?)");
   return status;
 }
 
@@ -263,12 +267,18 @@ static void say_unseen(struct packet_watch *o) {
   } unseen[] = {
       {o->n_dropped, "packets were lost between the kernel and us: requests that they belonged to are left out"},
       {c->n_lost, "requests were left out, because packets of them are missing"},
+      {watcher_refused(run->watcher), "requests were left out, because their figures cannot be"},
+      {c->n_one_sided, "connections were opened, and nothing that the server sent in them was seen: its answers leave by a way that is not "
+                       "read here (--interface, or another network)"},
+      {c->n_too_long, "answers were longer than is read (16 MiB, or one event of a stream over its limit): they are left out"},
+      {c->n_other, "requests to other paths than those of models that are known here: they are left out"},
       {c->n_joined_late, "connections had an answer under way when it began: what that was is not known"},
       {c->n_compressed, "answers were compressed: they are left out"},
       {c->n_left[LEFT_TLS], "connections are encrypted (TLS), and were not read: watch behind whatever ends TLS"},
       {c->n_left[LEFT_HTTP2], "connections speak HTTP/2 or gRPC, which is not read"},
       {c->n_left[LEFT_AMBIGUOUS], "connections could be read in two ways, and were not followed"},
       {c->n_left[LEFT_UPGRADE], "connections asked for another protocol (Upgrade), and were not followed"},
+      {c->n_left[LEFT_PIPELINED], "connections had more requests ahead of their answers than are followed (64)"},
       {c->n_unfollowed, "connections were more than can be followed at once"},
       {c->n_syn_again,
        "connections had to be asked for again: the server did not accept them in time, and the wait before that is in no latency"}};
@@ -282,8 +292,7 @@ static void say_unseen(struct packet_watch *o) {
     run_note(run, arena_printf(&run->arena,
                                "no request of a model came to %s while it was watched (%lld packets, %lld other requests; on %s). next: is "
                                "that the server's own address and port? `ss -ltnp` lists them",
-                               run->contract.executor.endpoint, (long long)o->n_packets, (long long)(c->n_other),
-                               watcher_interfaces(o->run->watcher)));
+                               run->contract.executor.endpoint, (long long)o->n_packets, (long long)(c->n_other), where(run)));
   else if (o->n_shared * 10 > o->n_events)
     run_put_event(run, EVENT_UNSEEN,
                   arena_printf(&run->arena, "%.0f %% of the events came together with the one before: their gaps are not known",
@@ -316,34 +325,45 @@ static void close_windows(struct packet_watch *o, bool whole) {
   }
 }
 
-/* In our own network; another process's is not looked at. */
-static bool somebody_listens(const struct run *run, int port) {
-  static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-  bool found = run->contract.executor.pid > 0;
-  for (size_t i = 0; i < LYNX_COUNT(tables) && !found; i++) {
+/* Who listens at that port, in the network of the process that is named, or ours. False: that cannot be read. */
+static bool find_listeners(struct run *run, int port, struct watcher_request *request) {
+  enum { LISTENERS_MAX = 64 };
+  static const char *const tables[] = {"tcp", "tcp6"};
+  struct watcher_listener *found = arena_alloc(&run->arena, LISTENERS_MAX, sizeof *found);
+  bool known = false;
+  request->listeners = found;
+  for (size_t i = 0; i < LYNX_COUNT(tables); i++) {
     struct buffer text;
+    char path[64];
+    if (request->pid > 0) (void)snprintf(path, sizeof path, "/proc/%lld/net/%s", (long long)request->pid, tables[i]);
+    else (void)snprintf(path, sizeof path, "/proc/net/%s", tables[i]);
     buffer_init(&text, 64 << 20);
-    bool read = root_read(run->request->root, tables[i], &text, NULL) == LYNX_OK;
+    bool read = root_read(run->request->root, path, &text, NULL) == LYNX_OK;
     char *rest = read ? text.data : NULL, *line;
-    while (!found && (line = strsep(&rest, "\n")) != NULL) {
+    known = known || read;
+    while ((line = strsep(&rest, "\n")) != NULL) {
       struct listening one;
-      found = listening_line(line, &one) && (int)one.port == port;
+      struct watcher_listener *l = &found[request->n_listeners];
+      if (listening_line(line, &one) && (int)one.port == port && request->n_listeners < LISTENERS_MAX &&
+          listening_address(&one, l->address, &l->is_v6))
+        request->n_listeners++;
     }
-    found = found || (!read && i == 0); /* nobody knows; without IPv6 there is no second table */
     buffer_release(&text);
   }
-  return found;
+  return known;
 }
 
 enum lynx_status observe_packets_open(struct run *run) {
   struct endpoint endpoint;
-  const struct watcher_request request = {.endpoint = &endpoint,
-                                          .pid = run->contract.executor.pid,
-                                          .interface = run->request->observation.interface,
-                                          .resolution_ns = run->request->observation.fine ? 1 : ROUNDED_NS};
+  struct watcher_request request = {.endpoint = &endpoint,
+                                    .pid = run->contract.executor.pid,
+                                    .interface = run->request->observation.interface,
+                                    .resolution_ns = run->request->observation.fine ? 1 : ROUNDED_NS};
   enum lynx_status status = endpoint_parse(run->contract.executor.endpoint, &endpoint, run->error);
-  if (status == LYNX_OK) status = watcher_open(&request, &run->watcher, run->error);
-  if (status != LYNX_OK || somebody_listens(run, endpoint.port)) return status;
+  if (status != LYNX_OK) return status;
+  bool known = find_listeners(run, endpoint.port, &request);
+  status = watcher_open(&request, &run->watcher, run->error);
+  if (status != LYNX_OK || request.n_listeners > 0 || !known) return status;
   watcher_close(run->watcher);
   run->watcher = NULL;
   return lynx_fail(run->error, LYNX_INPUT,
@@ -362,10 +382,10 @@ static enum lynx_status watch(struct packet_watch *o) {
   int64_t into_ns = o->realtime_ns % ROUNDED_NS; /* times that are rounded down may not fall before the beginning */
   o->begun_ns -= into_ns;
   o->realtime_ns -= into_ns;
-  bundle_put_meta(run->bundle, "watched", watcher_interfaces(run->watcher));
+  bundle_put_meta(run->bundle, "watched", where(run));
   open_windows(o, 0);
-  run_note(run, arena_printf(&run->arena, "watching %s on %s: nothing is sent%s%s", run->contract.executor.endpoint,
-                             watcher_interfaces(run->watcher), asks ? " but the questions for its counters" : "",
+  run_note(run, arena_printf(&run->arena, "watching %s on %s: nothing is sent%s%s", run->contract.executor.endpoint, where(run),
+                             asks ? " but the questions for its counters" : "",
                              serving > 0 ? "" : "; its process was not found, so that nothing of its threads is known (--pid names it)"));
   put_counters(o, 0, "metrics_before");
   sampling_begin(run->sampling, o->begun_ns, serving);

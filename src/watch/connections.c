@@ -15,22 +15,28 @@ struct connection_key {
 struct connection {
   struct connection *next;
   struct connection_key key;
-  int interface;
+  struct {
+    int interface;
+    int64_t seen_ns;
+  } by[2]; /* what its client sends, and what it is sent */
   int64_t last_ns;
   size_t bytes; /* as they were counted */
   struct conversation *conversation;
 };
 
+struct server_address {
+  uint8_t address[16];
+  bool is_v6;
+};
+
 struct connections {
   uint16_t port;
+  bool loopback;
   uint64_t seed;
   struct connection *buckets[BUCKETS];
   size_t n;
-  struct {
-    uint8_t address[16];
-    bool is_v6;
-  } at[CONNECTIONS_ADDRESSES_MAX];
-  size_t n_at, held_in_all, bytes_in_all;
+  struct server_address *at; /* sorted */
+  size_t n_at, at_room, held_in_all, bytes_in_all;
   size_t hand; /* the bucket at which the next one that may leave is looked for */
   struct watch_counts counts;
   struct conversation_sink sink;
@@ -46,17 +52,30 @@ struct connections *connections_open(uint16_t port, uint64_t seed, int64_t resol
   return all;
 }
 
+static int by_address(const void *a, const void *b) {
+  const struct server_address *x = a, *y = b;
+  return x->is_v6 != y->is_v6 ? x->is_v6 - y->is_v6 : memcmp(x->address, y->address, 16);
+}
+
 void connections_address(struct connections *all, const uint8_t address[16], bool is_v6) {
-  if (all->n_at == CONNECTIONS_ADDRESSES_MAX) return;
-  memcpy(all->at[all->n_at].address, address, 16);
-  all->at[all->n_at++].is_v6 = is_v6;
+  all->at = xroom(all->at, all->n_at, &all->at_room, sizeof *all->at);
+  struct server_address *at = &all->at[all->n_at++];
+  *at = (struct server_address){.is_v6 = is_v6};
+  memcpy(at->address, address, 16);
+  qsort(all->at, all->n_at, sizeof *all->at, by_address); /* at the beginning, and few */
+}
+
+void connections_loopback(struct connections *all) {
+  all->loopback = true;
 }
 
 static bool is_server(const struct connections *all, const struct packet_side *side, bool is_v6) {
   if (side->port != all->port) return false;
-  bool found = all->n_at == 0;
-  for (size_t i = 0; i < all->n_at && !found; i++) found = all->at[i].is_v6 == is_v6 && memcmp(all->at[i].address, side->address, 16) == 0;
-  return found;
+  if (all->n_at == 0 && !all->loopback) return true;
+  if (all->loopback && !is_v6 && side->address[0] == 127) return true;
+  struct server_address wanted = {.is_v6 = is_v6};
+  memcpy(wanted.address, side->address, 16);
+  return all->n_at > 0 && bsearch(&wanted, all->at, all->n_at, sizeof wanted, by_address) != NULL;
 }
 
 /* Mixed with the seed, so that whoever chooses addresses and ports cannot choose the bucket. */
@@ -85,13 +104,13 @@ static struct connection **find(struct connections *all, const struct connection
   return place;
 }
 
-/* Room for one more: of those without a request under way one leaves, which is read again when its next request begins. False: all are
- * busy. */
+/* Room for one more: of those without a request under way, or one that is being sent, one leaves, which is read again when its next request
+ * begins. False: all are busy. */
 static bool make_room(struct connections *all, int64_t now_ns) {
   for (size_t i = 0; i < BUCKETS; i++) {
     size_t bucket = (all->hand + i) % BUCKETS;
     for (struct connection **place = &all->buckets[bucket]; *place != NULL; place = &(*place)->next) {
-      if (conversation_is_open((*place)->conversation)) continue;
+      if (conversation_is_busy((*place)->conversation)) continue;
       all->hand = bucket + 1;
       remove_connection(all, place, now_ns);
       return true;
@@ -114,10 +133,23 @@ static void keep_within_memory(struct connections *all, int64_t now_ns) {
   }
 }
 
-void connections_packet(struct connections *all, int interface, const uint8_t *packet, size_t captured, size_t whole, int64_t at_ns) {
+/* The first copy of each packet is read, whichever interface shows it. */
+static bool is_its_own(struct connection *c, bool from_client, int interface, int64_t at_ns) {
+  bool own = c->by[!from_client].interface == interface || c->by[!from_client].seen_ns == 0 ||
+             at_ns - c->by[!from_client].seen_ns > CONNECTION_MOVED_NS;
+  if (!own) return false;
+  c->by[!from_client].interface = interface;
+  c->by[!from_client].seen_ns = at_ns;
+  return true;
+}
+
+void connections_packet(struct connections *all, int interface, enum packet_way way, const uint8_t *packet, size_t captured, size_t whole,
+                        int64_t at_ns) {
   struct segment s;
   if (!packet_read(packet, captured, whole, &s)) return;
-  bool from_client = is_server(all, &s.to, s.is_v6), from_server = is_server(all, &s.from, s.is_v6);
+  /* What comes in and says that our server sent it is forged; so is what goes out to it. */
+  bool from_client = way != PACKET_OUT_OF && is_server(all, &s.to, s.is_v6),
+       from_server = way != PACKET_INTO && is_server(all, &s.from, s.is_v6);
   if (from_client == from_server) return; /* of another server, or both ports are the same: nobody can tell who asks */
   struct connection_key key;
   memset(&key, 0, sizeof key); /* padding, too: it is compared and mixed as bytes */
@@ -127,7 +159,7 @@ void connections_packet(struct connections *all, int interface, const uint8_t *p
   key.server.port = all->port;
   struct connection **place = find(all, &key);
   if (*place == NULL) {
-    if ((s.flags & TCP_RST) != 0) return;
+    if ((s.flags & TCP_RST) != 0 || (s.length == 0 && (s.flags & TCP_SYN) == 0)) return; /* nothing begins with that */
     if (all->n == CONNECTIONS_MAX) {
       if (!make_room(all, at_ns)) {
         all->counts.n_unfollowed += (s.flags & TCP_SYN) != 0;
@@ -136,12 +168,12 @@ void connections_packet(struct connections *all, int interface, const uint8_t *p
       place = find(all, &key); /* its bucket may have changed */
     }
     *place = xalloc(1, sizeof **place);
-    **place = (struct connection){.key = key, .interface = interface, .conversation = conversation_open()};
+    **place = (struct connection){.key = key, .conversation = conversation_open()};
     all->n++;
     all->counts.n_connections++;
   }
   struct connection *c = *place;
-  if (c->interface != interface) return;
+  if (!is_its_own(c, from_client, interface, at_ns)) return;
   c->last_ns = at_ns;
   conversation_segment(c->conversation, &s, from_client, at_ns, &all->sink);
   if (conversation_is_over(c->conversation)) {
@@ -160,7 +192,8 @@ void connections_age(struct connections *all, int64_t now_ns) {
       struct connection *c = *place;
       int64_t silent = now_ns - c->last_ns;
       conversation_age(c->conversation, now_ns, &all->sink);
-      bool leaves = silent > CONNECTION_STUCK_NS || (silent > CONNECTION_IDLE_NS && !conversation_is_open(c->conversation));
+      bool leaves = conversation_is_over(c->conversation) || silent > CONNECTION_STUCK_NS ||
+                    (silent > CONNECTION_IDLE_NS && !conversation_is_open(c->conversation));
       if (leaves) remove_connection(all, place, now_ns);
       else place = &c->next;
     }
@@ -184,5 +217,6 @@ void connections_close(struct connections *all, int64_t now_ns) {
   if (all == NULL) return;
   for (size_t i = 0; i < BUCKETS; i++)
     while (all->buckets[i] != NULL) remove_connection(all, &all->buckets[i], now_ns);
+  free(all->at);
   free(all);
 }

@@ -9,7 +9,8 @@
 #include "drivers/sse.h"
 #include "load/events.h"
 
-enum { KEPT_BYTES = 65536 };
+enum { KEPT_BYTES = 65536, RESET_NEAR = 1 << 20 };
+#define RESET_SILENT_NS INT64_C(10000000000)
 
 enum following { JOINING, FOLLOWING, LEFT };
 
@@ -24,11 +25,18 @@ struct asked {
 struct conversation {
   enum following state;
   bool saw_beginning, client_ended, server_ended, broken, was_late;
-  bool answered_early;   /* the request that is being read was answered before it was whole */
-  uint32_t client_begin; /* of its SYN: one more of the same is a repetition */
+  bool answered_early; /* the request that is being read was answered before it was whole */
+  bool one_sided;      /* it was opened, and nothing was seen that the server sent */
+  /* A SYN that its server has not answered: anybody can send one in another's name. */
+  bool has_syn;
+  uint32_t syn;
+  size_t syn_bytes;
+  int64_t syn_ns;
+  uint32_t client_begin; /* of the SYN that was answered: one more of the same is a repetition */
   uint32_t client_fin, server_fin;
   bool has_client_fin, has_server_fin;
-  int64_t syn_ns, connecting_ns, latest_ns;
+  bool has_reset, reset_by_client; /* one that may be forged: only silence after it shows that it is not */
+  int64_t reset_ns, client_end_ns, connecting_ns, latest_ns;
   struct stream client, server;
   struct request_reader reader;
   struct asked *asked; /* the first is the one that is answered now */
@@ -48,7 +56,7 @@ struct conversation {
 
 struct conversation *conversation_open(void) {
   struct conversation *c = xalloc(1, sizeof *c);
-  c->syn_ns = c->connecting_ns = -1;
+  c->connecting_ns = -1;
   request_reader_init(&c->reader);
   http_parser_init(&c->http);
   sse_init(&c->sse);
@@ -171,6 +179,10 @@ static void take_body(void *context, const char *data, size_t length) {
   else if (!(events ? sse_feed(&c->sse, data, length, take_piece, f) : buffer_append(&c->body, data, length))) c->trouble = OUTCOME_LIMIT;
 }
 
+static int64_t bounded(int64_t n) {
+  return n < WATCHED_COUNT_MAX ? n : WATCHED_COUNT_MAX;
+}
+
 static void report(struct conversation *c, enum outcome outcome, int64_t at_ns, const struct conversation_sink *sink) {
   struct watched_request row = c->row;
   int64_t *times[] = {&row.begun_ns,        &row.asked_ns,           &row.first_byte_ns, &row.first_token_ns,
@@ -181,8 +193,9 @@ static void report(struct conversation *c, enum outcome outcome, int64_t at_ns, 
   if (row.cancelled) row.outcome = row.first_token_ns >= 0 ? OUTCOME_OK : OUTCOME_UNFINISHED;
   row.end_ns = at_ns;
   row.http_status = c->answering ? c->http.status : 0;
-  row.prompt_tokens = c->answer.end.prompt_tokens;
-  row.output_tokens = c->answer.end.output_tokens;
+  row.prompt_tokens = bounded(c->answer.end.prompt_tokens);
+  row.output_tokens = bounded(c->answer.end.output_tokens);
+  row.asked_tokens = bounded(row.asked_tokens);
   row.flags = c->answer.end.flags | (row.cancelled && row.first_token_ns >= 0 ? ANSWER_CANCELLED | ANSWER_NO_USAGE : 0);
   row.events = c->events.data;
   row.events_length = c->events.length;
@@ -199,6 +212,7 @@ static void finish_answer(struct conversation *c, int64_t at_ns, const struct co
     if (c->answer.in_pieces && c->body.length > 0) take_piece(&f, c->body.data, c->body.length); /* a last line without its end */
     struct bytes body = {c->answer.in_pieces || c->body.data == NULL ? "" : c->body.data, c->answer.in_pieces ? 0 : c->body.length};
     if (c->http.encoded && c->http.status == 200) sink->counts->n_compressed++; /* when it came is known, and what it was is not */
+    else if (c->trouble == OUTCOME_LIMIT) sink->counts->n_too_long++;           /* it is our limit, not the server's */
     else {
       if (c->trouble == OUTCOME_OK) {
         model_answer_end(&c->rules, &c->answer, body, 0, &event);
@@ -214,6 +228,15 @@ static void finish_answer(struct conversation *c, int64_t at_ns, const struct co
 
 /* --- what goes wrong --- */
 
+/* When its client went away: when it said so, or at the last that it can have had. */
+static int64_t gone_at(const struct conversation *c, int64_t at_ns) {
+  if (!c->client_ended) return at_ns;
+  int64_t ret = c->client_end_ns > c->row.asked_ns ? c->client_end_ns : c->row.asked_ns;
+  if (c->row.first_byte_ns > ret) ret = c->row.first_byte_ns;
+  if (c->last_event_ns > ret) ret = c->last_event_ns;
+  return ret < at_ns ? ret : at_ns;
+}
+
 /* Everything under way, as it stands. */
 static void end_all(struct conversation *c, enum outcome outcome, int64_t at_ns, const struct conversation_sink *sink) {
   while (c->n_asked > 0) {
@@ -224,7 +247,8 @@ static void end_all(struct conversation *c, enum outcome outcome, int64_t at_ns,
         c->row.first_byte_ns = -1;
         c->http.status = 0;
       }
-      report(c, outcome, at_ns, sink);
+      if (c->trouble == OUTCOME_LIMIT) sink->counts->n_too_long++;
+      else report(c, outcome, outcome == OUTCOME_ABANDONED ? gone_at(c, at_ns) : at_ns, sink);
     }
     drop_first(c, sink);
   }
@@ -285,7 +309,11 @@ static bool take_request(struct conversation *c, const struct conversation_sink 
     last->whole = true;
     last->asked_ns = c->reader.last_ns;
     learn_request(c, last, sink);
-    c->rules.running_usage = c->rules.running_usage || last->asks.running_usage;
+    if (c->n_asked == 1) {
+      c->route = last->route.route;
+      c->rules.embeddings = last->route.embeddings;
+      c->rules.running_usage = last->route.route.running_usage || last->asks.running_usage;
+    }
     if (c->answering && c->n_asked == 1 && c->last_event_ns < 0) {
       c->row.asked_ns = last->asked_ns;
       c->row.first_byte_ns = -1; /* that was the interim answer's */
@@ -305,7 +333,7 @@ static void take_client(void *context, const char *data, size_t length, int64_t 
   while (length > 0 && c->state == FOLLOWING) {
     size_t used = request_reader_feed(&c->reader, data, length, at_ns);
     if (c->reader.state == REQUEST_LEFT) leave(c, c->reader.left, f->sink);
-    else if (c->reader.state == REQUEST_WHOLE && !take_request(c, f->sink)) leave(c, LEFT_AMBIGUOUS, f->sink);
+    else if (c->reader.state == REQUEST_WHOLE && !take_request(c, f->sink)) leave(c, LEFT_PIPELINED, f->sink);
     data += used;
     length -= used;
   }
@@ -334,21 +362,45 @@ static void lose(void *context, int64_t at_ns) {
   if (f->conversation->state == FOLLOWING) lose_requests(f->conversation, f->sink);
 }
 
-static void begin_handshake(struct conversation *c, const struct segment *s, int64_t at_ns, const struct conversation_sink *sink) {
-  bool again = c->saw_beginning && c->client_begin == s->sequence;
+static void take_syn(struct conversation *c, const struct segment *s, int64_t at_ns, const struct conversation_sink *sink) {
+  bool again = (c->has_syn && c->syn == s->sequence) || (c->saw_beginning && c->client_begin == s->sequence);
   if (again) {
     sink->counts->n_syn_again++; /* its connection was not accepted: the client's kernel asks again */
     return;
   }
-  end_all(c, OUTCOME_CLOSED, at_ns, sink); /* the port is used anew */
-  join_again(c, sink);
-  c->state = FOLLOWING;
-  c->saw_beginning = true;
-  c->client_begin = s->sequence;
-  c->client_ended = c->server_ended = c->broken = c->has_client_fin = c->has_server_fin = false;
+  c->has_syn = true;
+  c->syn = s->sequence;
+  c->syn_bytes = s->length + s->missing;
   c->syn_ns = at_ns;
-  c->connecting_ns = -1;
-  stream_begin(&c->client, s->sequence + 1);
+}
+
+/* The server opens it: from here on it is a new connection, whatever the port was before. */
+static void take_syn_ack(struct conversation *c, const struct segment *s, int64_t at_ns, const struct conversation_sink *sink) {
+  uint32_t beyond = s->acknowledged - c->syn - 1;
+  if (!c->has_syn || beyond > c->syn_bytes) return;
+  end_all(c, OUTCOME_CLOSED, at_ns, sink);
+  join_again(c, sink);
+  c->saw_beginning = true;
+  c->client_begin = c->syn;
+  c->has_syn = c->client_ended = c->server_ended = c->broken = c->has_client_fin = c->has_server_fin = c->has_reset = false;
+  c->connecting_ns = at_ns - c->syn_ns;
+  c->was_late = beyond > 0;
+  sink->counts->n_lost += beyond > 0; /* a request that came with the SYN (TCP Fast Open) was not kept */
+  if (beyond > 0) return;
+  c->state = FOLLOWING;
+  stream_begin(&c->client, c->client_begin + 1);
+  stream_begin(&c->server, s->sequence + 1);
+}
+
+/* It was opened, and we did not see that the server agreed: its answers may leave by a way that is not read. */
+static void look_at_unanswered(struct conversation *c, const struct segment *s, bool from_client, const struct conversation_sink *sink) {
+  if (!c->has_syn || c->state != JOINING || s->length == 0) return;
+  if (from_client && !c->one_sided) sink->counts->n_one_sided++, c->one_sided = true;
+  if (from_client) return;
+  sink->counts->n_one_sided -= c->one_sided;
+  sink->counts->n_lost++;
+  c->one_sided = c->has_syn = false;
+  c->was_late = true;
 }
 
 /* In the middle of a connection: nothing of what is under way can be known. The first request that surely begins is followed. */
@@ -363,6 +415,7 @@ static void try_to_join(struct conversation *c, const struct segment *s) {
 static void end_side(struct conversation *c, bool client, int64_t at_ns, const struct conversation_sink *sink) {
   if (client) {
     c->client_ended = true; /* only half of it: servers answer all the same */
+    c->client_end_ns = at_ns;
     return;
   }
   c->server_ended = true;
@@ -374,6 +427,26 @@ static void end_side(struct conversation *c, bool client, int64_t at_ns, const s
 static void break_off(struct conversation *c, bool by_client, int64_t at_ns, const struct conversation_sink *sink) {
   if (c->state == FOLLOWING) end_all(c, by_client || c->client_ended ? OUTCOME_ABANDONED : OUTCOME_CLOSED, at_ns, sink);
   c->broken = true;
+}
+
+/* Only what is at the very place that the other side waits for is taken by its kernel (RFC 5961, 3.2). What is near it may be right where
+ * packets are missing here; the rest is a stranger's. */
+static void take_reset(struct conversation *c, const struct segment *s, bool from_client, int64_t at_ns,
+                       const struct conversation_sink *sink) {
+  const struct stream *stream = from_client ? &c->client : &c->server;
+  if (c->state != FOLLOWING) {
+    bool refuses = !from_client && s->acknowledged == c->syn + 1;
+    c->broken = !c->has_syn || refuses;
+    return;
+  }
+  int64_t away = (int32_t)(s->sequence - stream->next);
+  bool ended = from_client ? c->has_client_fin : c->has_server_fin;
+  if (away == 0 || (ended && s->sequence == (from_client ? c->client_fin : c->server_fin) + 1)) break_off(c, from_client, at_ns, sink);
+  else if (away > -RESET_NEAR && away < RESET_NEAR) {
+    c->has_reset = true;
+    c->reset_by_client = from_client;
+    c->reset_ns = at_ns;
+  }
 }
 
 /* Two interfaces, or a clock that is set, may show an answer before its question: time does not go back within a connection. */
@@ -394,18 +467,17 @@ void conversation_segment(struct conversation *c, const struct segment *s, bool 
   const struct stream_sink to = {&f, from_client ? take_client : take_server, lose};
   int64_t again = stream->n_again, conflicts = stream->n_conflicts;
   if ((s->flags & TCP_RST) != 0) {
-    break_off(c, from_client, at_ns, sink);
+    take_reset(c, s, from_client, at_ns, sink);
     return;
   }
+  if (!from_client || c->reset_by_client) c->has_reset = false; /* nobody goes on after it */
   if ((s->flags & TCP_SYN) != 0) {
-    if (from_client) begin_handshake(c, s, at_ns, sink);
-    else if (c->state == FOLLOWING && !c->server.begun) {
-      stream_begin(&c->server, s->sequence + 1);
-      c->connecting_ns = c->syn_ns >= 0 ? at_ns - c->syn_ns : -1;
-    }
+    if (from_client) take_syn(c, s, at_ns, sink);
+    else take_syn_ack(c, s, at_ns, sink);
     return;
   }
-  if (c->state == JOINING && from_client) try_to_join(c, s);
+  look_at_unanswered(c, s, from_client, sink);
+  if (c->state == JOINING && from_client && !c->one_sided) try_to_join(c, s);
   if (c->state == JOINING && !c->saw_beginning && !from_client && s->length > 0 && !c->was_late) {
     c->was_late = true;
     sink->counts->n_joined_late++;
@@ -434,15 +506,19 @@ void conversation_segment(struct conversation *c, const struct segment *s, bool 
 }
 
 void conversation_age(struct conversation *c, int64_t now_ns, const struct conversation_sink *sink) {
-  now_ns = latest(c, now_ns);
   struct feeding f = {c, sink};
   const struct stream_sink client = {&f, take_client, lose}, server = {&f, take_server, lose};
   if (c->state == FOLLOWING) stream_age(&c->client, now_ns, sink->held_in_all, &client);
   if (c->state == FOLLOWING) stream_age(&c->server, now_ns, sink->held_in_all, &server);
+  if (c->has_reset && now_ns - c->reset_ns > RESET_SILENT_NS) break_off(c, c->reset_by_client, c->latest_ns, sink);
 }
 
 bool conversation_is_open(const struct conversation *c) {
   return c->n_asked > 0;
+}
+
+bool conversation_is_busy(const struct conversation *c) {
+  return c->n_asked > 0 || c->reader.first_ns >= 0;
 }
 
 int64_t conversation_oldest(const struct conversation *c) {

@@ -17,6 +17,9 @@
 
 enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16 };
 
+/* Through which side of the machine: the loopback interface has one only. */
+enum packet_way { PACKET_EITHER_WAY, PACKET_INTO, PACKET_OUT_OF };
+
 struct packet_side {
   uint8_t address[16]; /* IPv4 in the first four, then zeros */
   uint16_t port;

@@ -142,8 +142,7 @@ static void take_value(void *context, const struct bytes *path, int depth, enum 
   bool bounds = is_word(path[0], "max_tokens") || is_word(path[0], "max_completion_tokens") || is_word(path[0], "max_output_tokens") ||
                 is_word(path[0], "n_predict");
   int64_t number;
-  if (bounds && kind == JSON_SCAN_NUMBER && number_int64(raw.ptr, raw.length, &number) && number >= 0 && number <= UINT32_MAX)
-    asks->max_tokens = number;
+  if (bounds && kind == JSON_SCAN_NUMBER && number_int64(raw.ptr, raw.length, &number) && number >= 0) asks->max_tokens = number;
 }
 
 static void finish(struct request_reader *r) {

@@ -24,7 +24,7 @@ enum request_state {
   REQUEST_LEFT
 };
 
-enum request_left { LEFT_NOT, LEFT_TLS, LEFT_HTTP2, LEFT_AMBIGUOUS, LEFT_UPGRADE, LEFT_COUNT };
+enum request_left { LEFT_NOT, LEFT_TLS, LEFT_HTTP2, LEFT_AMBIGUOUS, LEFT_UPGRADE, LEFT_PIPELINED, LEFT_COUNT };
 
 /* What a body asks for. */
 struct request_asks {

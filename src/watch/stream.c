@@ -13,6 +13,11 @@ struct held_segment {
   char data[];
 };
 
+/* Of memory: so that many small ones are no way to make long lists. */
+static size_t cost_of(size_t length) {
+  return sizeof(struct held_segment) + 32 + length;
+}
+
 void stream_begin(struct stream *stream, uint32_t next) {
   stream->begun = true;
   stream->next = next;
@@ -44,8 +49,8 @@ static void take_first_held(struct stream *stream, size_t *held_in_all, const st
   int32_t at = ahead(stream, first->sequence);
   size_t known = at < 0 ? (size_t) - (int64_t)at : 0;
   stream->held = first->next;
-  stream->n_held_bytes -= first->length;
-  *held_in_all -= first->length;
+  stream->n_held_bytes -= cost_of(first->length);
+  *held_in_all -= cost_of(first->length);
   if (known < first->length) deliver(stream, first->data + known, first->length - known, first->at_ns, sink);
   free(first);
 }
@@ -63,21 +68,31 @@ static void give_up_hole(struct stream *stream, int64_t now_ns, size_t *held_in_
   take_what_fits(stream, now_ns, held_in_all, sink);
 }
 
-/* Kept in order; of two that begin alike the first copy stays, and the longer one goes on behind it. */
+/* Where both have bytes, are they others? */
+static bool contradicts(const struct held_segment *held, uint32_t sequence, const char *data, size_t length) {
+  int64_t at = (int32_t)(sequence - held->sequence), from = at > 0 ? at : 0;
+  int64_t to = at + (int64_t)length < (int64_t)held->length ? at + (int64_t)length : (int64_t)held->length;
+  return from < to && memcmp(held->data + from, data + (from - at), (size_t)(to - from)) != 0;
+}
+
+/* Kept in order. Of what is there twice the first copy is delivered, and the other one goes on behind it. */
 static void hold(struct stream *stream, uint32_t sequence, const char *data, size_t length, int64_t at_ns, size_t *held_in_all) {
   struct held_segment **place = &stream->held;
-  while (*place != NULL && (int32_t)((*place)->sequence - sequence) < 0) place = &(*place)->next;
-  if (*place != NULL && (*place)->sequence == sequence && (*place)->length >= length) {
-    stream->n_again++;
-    stream->n_conflicts += memcmp((*place)->data, data, length) != 0;
-    return;
+  bool differs = false, known = false;
+  for (const struct held_segment *h = stream->held; h != NULL; h = h->next) {
+    differs = differs || contradicts(h, sequence, data, length);
+    known = known || (h->sequence == sequence && h->length >= length);
   }
+  stream->n_conflicts += differs;
+  stream->n_again += known;
+  if (known) return;
+  while (*place != NULL && (int32_t)((*place)->sequence - sequence) <= 0) place = &(*place)->next;
   struct held_segment *made = xalloc(1, sizeof *made + length);
   *made = (struct held_segment){.next = *place, .sequence = sequence, .length = length, .at_ns = at_ns};
   memcpy(made->data, data, length);
   *place = made;
-  stream->n_held_bytes += length;
-  *held_in_all += length;
+  stream->n_held_bytes += cost_of(length);
+  *held_in_all += cost_of(length);
 }
 
 void stream_feed(struct stream *stream, uint32_t sequence, const char *data, size_t length, size_t missing, int64_t at_ns,

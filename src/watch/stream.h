@@ -5,7 +5,7 @@
  * Result   what is there twice is taken once, the first copy; a hole is waited for, HELD_MAX bytes and HOLE_NS long, then given up:
  *          lost is then called, and what follows goes on behind it
  * Limits   a segment more than WINDOW_MAX ahead is not of this connection's window, and is dropped
- * Memory   what waits behind a hole is copied; held counts its bytes, of all streams that share the counter
+ * Memory   what waits behind a hole is copied; held counts what that takes, of all streams that share the counter
  * Source   RFC 9293, 3.4 (sequence numbers are compared modulo 2^32) */
 #ifndef WATCH_STREAM_H
 #define WATCH_STREAM_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define STREAM_HOLE_NS INT64_C(1000000000)
-enum { STREAM_HELD_MAX = 1 << 16, STREAM_HELD_IN_ALL = 8 << 20, STREAM_WINDOW_MAX = 1 << 30 };
+enum { STREAM_HELD_MAX = 1 << 16, STREAM_HELD_IN_ALL = 64 << 20, STREAM_WINDOW_MAX = 1 << 30 };
 
 struct stream_sink {
   void *context;
@@ -32,7 +32,7 @@ struct stream {
   struct held_segment *held;
   size_t n_held_bytes;
   int64_t hole_since_ns, last_ns;
-  int64_t n_again, n_conflicts; /* segments that came again; of those, with other bytes while both were held */
+  int64_t n_again, n_conflicts; /* segments that came again; that have other bytes than one that is held, at the same place */
 };
 
 void stream_begin(struct stream *stream, uint32_t next);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/if_arp.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -10,16 +11,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 1 << 18, N_BLOCKS = 32, FRAME_BYTES = 1 << 11, RETIRE_MS = 100, KEEP = 0x40000 };
-
-#ifndef PACKET_IGNORE_OUTGOING
-#define PACKET_IGNORE_OUTGOING 23
-#endif
+enum { BLOCK_BYTES = 1 << 18, N_BLOCKS = 64, FRAME_BYTES = 1 << 11, RETIRE_MS = 100, KEEP = 0x40000 };
 
 /* From the IP header on. IPv4 without fragments, and IPv6 whose next header is TCP: one of the ports, and data or SYN, FIN, RST. IPv6 with
- * other headers in between is left to us. */
+ * other headers in between is left to us. The loopback interface shows each packet twice, as it goes out and as it comes in: the first is
+ * left out. */
 static bool set_filter(int fd, uint16_t port) {
   struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 2),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_HATYPE)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARPHRD_LOOPBACK, 25, 0),
       /*  0 */ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
       /*  1 */ BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0),
       /*  2 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x60, 25, 0),
@@ -93,25 +95,27 @@ static bool set_ring(struct tap *tap) {
   return true;
 }
 
-bool tap_open(int interface, bool is_loopback, uint16_t port, struct tap *ret, int *ret_errno) {
-  const int yes = 1;
+bool tap_open(int interface, uint16_t port, struct tap *ret, int *ret_errno) {
   const struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = interface};
-  *ret = (struct tap){.fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
-                      .interface = interface}; /* 0: nothing yet, until it is bound */
+  *ret = (struct tap){.fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0)}; /* of no protocol: nothing yet, until it is bound */
   bool good = ret->fd >= 0 && set_filter(ret->fd, port) && set_ring(ret);
-  /* The loopback interface shows each packet twice: as it goes out, and as it comes in. */
-  if (good && is_loopback) good = setsockopt(ret->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof yes) == 0;
   good = good && bind(ret->fd, (const struct sockaddr *)(const void *)&at, sizeof at) == 0;
   *ret_errno = good ? 0 : errno;
   if (!good) tap_close(ret);
   return good;
 }
 
-static void take_block(const struct tap *tap, const struct tpacket_block_desc *block, tap_packet *packet, void *context) {
+static void take_block(const struct tpacket_block_desc *block, tap_packet *packet, void *context) {
   const uint8_t *at = (const uint8_t *)block + block->hdr.bh1.offset_to_first_pkt;
   for (uint32_t i = 0; i < block->hdr.bh1.num_pkts; i++) {
     const struct tpacket3_hdr *head = (const struct tpacket3_hdr *)(const void *)at;
-    packet(context, tap->interface, at + head->tp_net, head->tp_snaplen, head->tp_len, (int64_t)head->tp_sec * 1000000000 + head->tp_nsec);
+    const struct sockaddr_ll *from = (const struct sockaddr_ll *)(const void *)(at + TPACKET_ALIGN(sizeof *head));
+    enum packet_way way = from->sll_hatype == ARPHRD_LOOPBACK    ? PACKET_EITHER_WAY
+                          : from->sll_pkttype == PACKET_OUTGOING ? PACKET_OUT_OF
+                                                                 : PACKET_INTO;
+    if (from->sll_pkttype == PACKET_HOST || from->sll_pkttype == PACKET_OUTGOING)
+      packet(context, from->sll_ifindex, way, at + head->tp_net, head->tp_snaplen, head->tp_len,
+             (int64_t)head->tp_sec * 1000000000 + head->tp_nsec);
     at += head->tp_next_offset;
   }
 }
@@ -120,7 +124,7 @@ void tap_take(struct tap *tap, tap_packet *packet, void *context) {
   for (uint32_t i = 0; i < tap->n_blocks; i++) { /* at most once round */
     struct tpacket_block_desc *block = (struct tpacket_block_desc *)(void *)(tap->ring + (size_t)tap->next * BLOCK_BYTES);
     if ((__atomic_load_n(&block->hdr.bh1.block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0) return;
-    take_block(tap, block, packet, context);
+    take_block(block, packet, context);
     __atomic_store_n(&block->hdr.bh1.block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
     tap->next = (tap->next + 1) % tap->n_blocks;
   }

@@ -30,8 +30,7 @@ enum { LOOK_MS = 100, NOBODY = 65534 };
 struct watch_parser {
   const struct watcher_request *request;
   int records, stop;
-  struct tap taps[WATCHER_INTERFACES_MAX];
-  struct watch_ready ready;
+  struct tap tap;
   struct connections *connections;
   int64_t last_state_ns;
 };
@@ -92,56 +91,76 @@ static bool address_of(const struct sockaddr *from, uint8_t ret[16], bool *ret_v
   return true;
 }
 
+static bool is_any(const uint8_t address[16]) {
+  static const uint8_t any[16];
+  return memcmp(address, any, sizeof any) == 0;
+}
+
+/* Who gets what is sent to that address: the kernel takes the listener that says it most exactly. NULL: nobody. */
+static const struct watcher_listener *listener_at(const struct watch_parser *p, const uint8_t address[16], bool is_v6) {
+  const struct watcher_listener *ret = NULL;
+  for (size_t i = 0; i < p->request->n_listeners; i++) {
+    const struct watcher_listener *l = &p->request->listeners[i];
+    if (l->is_v6 == is_v6 && memcmp(l->address, address, 16) == 0) return l;
+    /* One of IPv6 for all addresses has those of IPv4, too, unless somebody has these. */
+    bool better = ret == NULL || (ret->is_v6 != is_v6 && l->is_v6 == is_v6);
+    if (is_any(l->address) && (l->is_v6 == is_v6 || l->is_v6) && better) ret = l;
+  }
+  return ret;
+}
+
 /* Is the endpoint's host one of these addresses? One that stands for all is. A name is looked up in files and by the system's resolver. */
-static bool is_ours(const struct watch_parser *p, const struct ifaddrs *all) {
+static bool is_ours(const struct watch_parser *p, const struct ifaddrs *all, const struct watcher_listener **ret_listener) {
   struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM};
   bool ours = false;
   if (getaddrinfo(p->request->endpoint->host, NULL, &hints, &found) != 0) return false;
   for (const struct addrinfo *f = found; f != NULL && !ours; f = f->ai_next) {
     uint8_t wanted[16], there[16];
-    static const uint8_t any[16];
     bool v6, there_v6;
     if (!address_of(f->ai_addr, wanted, &v6)) continue;
-    ours = memcmp(wanted, any, 16) == 0;
+    ours = is_any(wanted);
     for (const struct ifaddrs *i = all; i != NULL && !ours; i = i->ifa_next)
       ours = address_of(i->ifa_addr, there, &there_v6) && v6 == there_v6 && memcmp(wanted, there, 16) == 0;
     ours = ours || (!v6 && wanted[0] == 127); /* all of 127.0.0.0/8 is here */
+    *ret_listener = ours ? listener_at(p, wanted, v6) : NULL;
+    if (ours && *ret_listener == NULL && f->ai_next != NULL) ours = false; /* of a name's two addresses it may listen at the other one */
   }
   freeaddrinfo(found);
   return ours;
 }
 
-static bool is_open(const struct watch_parser *p, const char *name) {
-  for (uint32_t i = 0; i < p->ready.n; i++)
-    if (strcmp(p->ready.names[i], name) == 0) return true;
-  return false;
+static bool is_on_loopback(const struct watcher_listener *l) {
+  return !l->is_v6 && l->address[0] == 127;
 }
 
-static void open_tap(struct watch_parser *p, const char *name, bool is_loopback) {
-  int number = 0;
-  if (p->ready.n == WATCHER_INTERFACES_MAX || strlen(name) >= WATCHER_NAME || is_open(p, name)) return;
-  if (!tap_open((int)if_nametoindex(name), is_loopback, (uint16_t)p->request->endpoint->port, &p->taps[p->ready.n], &number))
-    fail(p, number == EPERM || number == EACCES ? FAILED_RIGHTS : FAILED_KERNEL, number);
-  (void)snprintf(p->ready.names[p->ready.n++], WATCHER_NAME, "%s", name);
+static void watch_loopback(const struct watch_parser *p, const struct watcher_listener *watched) {
+  static const uint8_t some[16] = {127, 0, 0, 1};
+  bool shared = false; /* somebody has one of its addresses for himself */
+  for (size_t i = 0; i < p->request->n_listeners; i++) shared = shared || is_on_loopback(&p->request->listeners[i]);
+  if (watched != NULL && is_on_loopback(watched)) connections_address(p->connections, watched->address, false);
+  else if (shared && listener_at(p, some, false) == watched) connections_address(p->connections, some, false);
+  else if (!shared && listener_at(p, some, false) == watched) connections_loopback(p->connections);
 }
 
-/* Clients come by any interface with an address, and the server is at any of our addresses. */
-static void open_taps(struct watch_parser *p) {
+/* Clients come by any interface, and the server is at those of our addresses at which its listener is the one that is asked. */
+static void open_tap(struct watch_parser *p) {
   struct ifaddrs *all = NULL;
+  const struct watcher_listener *watched = NULL;
+  const char *name = p->request->interface;
+  int number = 0, interface = name != NULL ? (int)if_nametoindex(name) : 0;
+  if (name != NULL && interface == 0) fail(p, FAILED_INTERFACE, 0);
   if (getifaddrs(&all) != 0) fail(p, FAILED_KERNEL, errno);
-  if (!is_ours(p, all)) fail(p, FAILED_ADDRESS, 0);
+  if (!is_ours(p, all, &watched)) fail(p, FAILED_ADDRESS, 0);
   for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
     uint8_t address[16];
     bool v6;
-    if (!address_of(i->ifa_addr, address, &v6)) continue;
-    if (v6 || address[0] != 127) connections_address(p->connections, address, v6);
-    else
-      for (uint8_t last = 1; last < 3; last++) connections_address(p->connections, (const uint8_t[16]){127, 0, 0, last}, false);
-    bool wanted = p->request->interface == NULL ? (i->ifa_flags & IFF_UP) != 0 : strcmp(p->request->interface, i->ifa_name) == 0;
-    if (wanted) open_tap(p, i->ifa_name, (i->ifa_flags & IFF_LOOPBACK) != 0);
+    if (address_of(i->ifa_addr, address, &v6) && (v6 || address[0] != 127) && listener_at(p, address, v6) == watched)
+      connections_address(p->connections, address, v6);
   }
   freeifaddrs(all);
-  if (p->ready.n == 0) fail(p, FAILED_INTERFACE, 0);
+  watch_loopback(p, watched);
+  if (!tap_open(interface, (uint16_t)p->request->endpoint->port, &p->tap, &number))
+    fail(p, number == EPERM || number == EACCES ? FAILED_RIGHTS : FAILED_KERNEL, number);
 }
 
 /* --- alone with the packets --- */
@@ -154,10 +173,6 @@ static void give_up_rights(const struct watch_parser *p) {
   }
   (void)prctl(PR_SET_DUMPABLE, 0);
   cage_enter(&(struct cage){.memory_bytes = INT64_C(1) << 31});
-}
-
-static void on_packet(void *context, int interface, const uint8_t *packet, size_t captured, size_t whole, int64_t realtime_ns) {
-  connections_packet(context, interface, packet, captured, whole, realtime_ns);
 }
 
 static int64_t now_of(clockid_t clock) {
@@ -173,27 +188,22 @@ static void tell_state(struct watch_parser *p, int64_t now_ns) {
   state.counts = *connections_counts(p->connections);
   state.cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
   state.oldest_asked_ns = connections_oldest(p->connections);
-  for (uint32_t i = 0; i < p->ready.n; i++) {
-    int64_t packets, dropped;
-    tap_statistics(&p->taps[i], &packets, &dropped);
-    state.n_packets += packets;
-    state.n_dropped += dropped;
-  }
+  tap_statistics(&p->tap, &state.n_packets, &state.n_dropped);
   write_record(p, RECORD_STATE, &state, sizeof state, NULL, 0);
   p->last_state_ns = now_ns;
 }
 
-static void take_all(struct watch_parser *p) {
-  for (uint32_t i = 0; i < p->ready.n; i++) tap_take(&p->taps[i], on_packet, p->connections);
+static void on_packet(void *context, int interface, enum packet_way way, const uint8_t *packet, size_t captured, size_t whole,
+                      int64_t realtime_ns) {
+  connections_packet(context, interface, way, packet, captured, whole, realtime_ns);
 }
 
 static _Noreturn void go_on(struct watch_parser *p) {
-  struct pollfd fds[WATCHER_INTERFACES_MAX + 1] = {{.fd = p->stop}};
-  for (uint32_t i = 0; i < p->ready.n; i++) fds[i + 1] = (struct pollfd){.fd = p->taps[i].fd, .events = POLLIN};
+  struct pollfd fds[2] = {{.fd = p->stop}, {.fd = p->tap.fd, .events = POLLIN}};
   for (;;) {
-    int n = poll(fds, p->ready.n + 1, LOOK_MS);
+    int n = poll(fds, LYNX_COUNT(fds), LOOK_MS);
     if (n < 0 && errno != EINTR) end(1);
-    take_all(p);
+    tap_take(&p->tap, on_packet, p->connections);
     int64_t now_ns = now_of(CLOCK_REALTIME);
     if (now_ns - p->last_state_ns >= STATE_EVERY_NS || now_ns < p->last_state_ns) tell_state(p, now_ns);
     if (n > 0 && fds[0].revents != 0) break;
@@ -201,7 +211,7 @@ static _Noreturn void go_on(struct watch_parser *p) {
   /* What the kernel has not handed over yet, it does within the time of a block. */
   const struct timespec rest = {.tv_nsec = 2 * LOOK_MS * 1000000};
   (void)nanosleep(&rest, NULL);
-  take_all(p);
+  tap_take(&p->tap, on_packet, p->connections);
   tell_state(p, now_of(CLOCK_REALTIME));
   connections_close(p->connections, now_of(CLOCK_REALTIME));
   end(0);
@@ -221,8 +231,8 @@ _Noreturn void watch_parser_main(const struct watcher_request *request, pid_t pa
   memcpy(&order, seed, sizeof order);
   p->connections = connections_open((uint16_t)request->endpoint->port, order, request->resolution_ns, on_request, p);
   enter_network(p);
-  open_taps(p);
+  open_tap(p);
   give_up_rights(p);
-  write_record(p, RECORD_READY, &p->ready, sizeof p->ready, NULL, 0);
+  write_record(p, RECORD_READY, NULL, 0, NULL, 0);
   go_on(p);
 }

@@ -11,7 +11,7 @@ static bool in_order(int64_t from, int64_t to) {
 }
 
 static bool is_count(int64_t n) {
-  return n >= -1 && n <= (int64_t)1000000000;
+  return n >= -1 && n <= WATCHED_COUNT_MAX;
 }
 
 bool watch_record_request(const char *data, size_t length, struct watched_request *ret) {
@@ -42,5 +42,5 @@ bool watch_record_state(const char *data, size_t length, struct watch_state *ret
   memcpy(ret, data, sizeof *ret);
   const struct watch_counts *c = &ret->counts;
   return ret->at_ns >= 0 && ret->at_ns < TIME_MAX_NS && ret->n_packets >= 0 && ret->n_dropped >= 0 && ret->cpu_ns >= 0 &&
-         c->n_requests >= 0 && c->n_in_flight >= 0 && c->n_in_flight <= (int64_t)1000000000;
+         c->n_requests >= 0 && c->n_in_flight >= 0 && c->n_in_flight <= WATCHED_COUNT_MAX;
 }

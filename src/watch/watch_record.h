@@ -9,11 +9,6 @@ enum watch_record_kind { RECORD_READY = 1, RECORD_FAILED, RECORD_REQUEST, RECORD
 
 enum watch_failure { FAILED_NAMESPACE, FAILED_RIGHTS, FAILED_KERNEL, FAILED_INTERFACE, FAILED_ADDRESS, FAILED_COUNT };
 
-struct watch_ready {
-  uint32_t n;
-  char names[WATCHER_INTERFACES_MAX][WATCHER_NAME];
-};
-
 struct watch_failed {
   int32_t failure, number; /* number: of errno */
 };

@@ -15,19 +15,24 @@
 #include "watch/watch_parser.h"
 #include "watch/watch_record.h"
 
-enum { PIPE_BYTES = 1 << 20, READ_BYTES = 65536, READS_AT_ONCE = 256, READY_WITHIN_MS = 5000 };
+enum { PIPE_BYTES = 1 << 20, READ_BYTES = 65536, READS_AT_ONCE = 256, READY_WITHIN_MS = 5000, ENDS_WITHIN_MS = 10000, REFUSED_MAX = 1000 };
 
 struct watcher {
   pid_t pid;
   int from, stop; /* records; closed to end the parser */
   struct buffer bytes;
-  char interfaces[WATCHER_INTERFACES_MAX * (WATCHER_NAME + 2)];
   char *scratch;
+  int64_t n_refused;
 };
+
+static void stop(struct watcher *w) {
+  if (w->stop >= 0) (void)close(w->stop);
+  w->stop = -1;
+}
 
 void watcher_close(struct watcher *w) {
   if (w == NULL) return;
-  watcher_stop(w);
+  stop(w);
   if (w->from >= 0) (void)close(w->from);
   if (w->pid > 0) {
     (void)kill(w->pid, SIGKILL); /* it has ended, or is not waited for any longer */
@@ -36,28 +41,6 @@ void watcher_close(struct watcher *w) {
   buffer_release(&w->bytes);
   free(w->scratch);
   free(w);
-}
-
-void watcher_stop(struct watcher *w) {
-  if (w->stop >= 0) (void)close(w->stop);
-  w->stop = -1;
-}
-
-const char *watcher_interfaces(const struct watcher *w) {
-  return w->interfaces;
-}
-
-static void take_ready(struct watcher *w, const char *data, size_t length) {
-  struct watch_ready ready;
-  size_t used = 0;
-  if (length != sizeof ready) return;
-  memcpy(&ready, data, sizeof ready);
-  for (uint32_t i = 0; i < ready.n && i < WATCHER_INTERFACES_MAX; i++) {
-    char name[WATCHER_NAME * 4];
-    text_sanitise(name, sizeof name, ready.names[i], strnlen(ready.names[i], WATCHER_NAME));
-    int n = snprintf(w->interfaces + used, sizeof w->interfaces - used, "%s%s", i > 0 ? ", " : "", name);
-    if (n > 0) used += (size_t)n < sizeof w->interfaces - used ? (size_t)n : 0;
-  }
 }
 
 static enum lynx_status fail_of(const struct watcher_request *request, const char *data, size_t length, struct lynx_error *error) {
@@ -105,7 +88,7 @@ static const char *first_record(struct watcher *w, struct watch_head *ret) {
 }
 
 enum lynx_status watcher_open(const struct watcher_request *request, struct watcher **ret, struct lynx_error *error) {
-  int records[2], stop[2];
+  int records[2], halt[2];
   if (request->endpoint->tls)
     return lynx_fail(
         error, LYNX_UNSUPPORTED,
@@ -115,7 +98,7 @@ enum lynx_status watcher_open(const struct watcher_request *request, struct watc
     return lynx_fail(error, LYNX_UNSUPPORTED,
                      "a Unix socket has no packets; accepted: the address of whatever is in front of it, as http://HOST:PORT");
   if (pipe2(records, O_CLOEXEC) != 0) return lynx_fail(error, LYNX_IO, "a pipe: %s", strerror(errno));
-  if (pipe2(stop, O_CLOEXEC) != 0) {
+  if (pipe2(halt, O_CLOEXEC) != 0) {
     (void)close(records[0]), (void)close(records[1]);
     return lynx_fail(error, LYNX_IO, "a pipe: %s", strerror(errno));
   }
@@ -126,12 +109,12 @@ enum lynx_status watcher_open(const struct watcher_request *request, struct watc
   pid_t parent = getpid();
   w->pid = fork();
   if (w->pid == 0) {
-    (void)close(records[0]), (void)close(stop[1]);
-    watch_parser_main(request, parent, records[1], stop[0]);
+    (void)close(records[0]), (void)close(halt[1]);
+    watch_parser_main(request, parent, records[1], halt[0]);
   }
-  (void)close(records[1]), (void)close(stop[0]);
+  (void)close(records[1]), (void)close(halt[0]);
   w->from = records[0];
-  w->stop = stop[1];
+  w->stop = halt[1];
   struct watch_head head = {0};
   const char *first = w->pid > 0 && fcntl(w->from, F_SETFL, O_NONBLOCK) == 0 ? first_record(w, &head) : NULL;
   if (first == NULL || head.kind != RECORD_READY) {
@@ -139,19 +122,23 @@ enum lynx_status watcher_open(const struct watcher_request *request, struct watc
     watcher_close(w);
     return status;
   }
-  take_ready(w, first, head.length);
   buffer_drop_front(&w->bytes, sizeof head + head.length);
   *ret = w;
   return LYNX_OK;
 }
 
 /* False: no parser writes this. */
-static bool take_record(const struct watch_head *head, const char *data, const struct watcher_visit *visit) {
+static bool take_record(struct watcher *w, const struct watch_head *head, const char *data, const struct watcher_visit *visit) {
   struct watched_request request;
   struct watch_state state;
-  if (head->kind == RECORD_REQUEST && watch_record_request(data, head->length, &request)) visit->request(visit->context, &request);
-  else if (head->kind == RECORD_STATE && watch_record_state(data, head->length, &state)) visit->state(visit->context, &state);
-  else return false;
+  if (head->kind == RECORD_REQUEST) {
+    /* One that cannot be is left out; whoever writes many of them was taken over. */
+    if (watch_record_request(data, head->length, &request)) visit->request(visit->context, &request);
+    else w->n_refused++;
+    return w->n_refused <= REFUSED_MAX;
+  }
+  if (head->kind != RECORD_STATE || !watch_record_state(data, head->length, &state)) return false;
+  visit->state(visit->context, &state);
   return true;
 }
 
@@ -163,7 +150,7 @@ static bool take_records(struct watcher *w, const struct watcher_visit *visit) {
     memcpy(&head, w->bytes.data + at, sizeof head);
     good = head.length <= WATCH_RECORD_MAX;
     if (!good || w->bytes.length - at < sizeof head + head.length) break;
-    good = take_record(&head, w->bytes.data + at + sizeof head, visit);
+    good = take_record(w, &head, w->bytes.data + at + sizeof head, visit);
     at += sizeof head + head.length;
   }
   if (at > 0) buffer_drop_front(&w->bytes, at);
@@ -179,4 +166,18 @@ bool watcher_take(struct watcher *w, const struct watcher_visit *visit) {
       return false; /* it was taken over: nothing of it is believed */
   }
   return true;
+}
+
+int64_t watcher_refused(const struct watcher *w) {
+  return w->n_refused;
+}
+
+bool watcher_end(struct watcher *w, const struct watcher_visit *visit) {
+  const struct timespec step = {.tv_nsec = 10000000};
+  stop(w);
+  for (int waited = 0; waited < ENDS_WITHIN_MS; waited += 10) {
+    if (!watcher_take(w, visit)) return true;
+    (void)nanosleep(&step, NULL);
+  }
+  return false;
 }

@@ -5,13 +5,19 @@
 #include "base/endpoint.h"
 #include "watch/conversation.h"
 
-enum { WATCHER_INTERFACES_MAX = 16, WATCHER_NAME = 16 };
+/* An address on which somebody listens at the server's port: of a server on all addresses, zeros. IPv4 lies in the first four. */
+struct watcher_listener {
+  uint8_t address[16];
+  bool is_v6;
+};
 
 struct watcher_request {
-  const struct endpoint *endpoint; /* of which the host and port say who is watched; nobody connects to it */
-  int64_t pid;                     /* in whose network it is; 0: in ours */
-  const char *interface;           /* the only one; NULL: all that have an address */
-  int64_t resolution_ns;           /* to which times are rounded down; 1: not at all */
+  const struct endpoint *endpoint;          /* of which the host and port say who is watched; nobody connects to it */
+  int64_t pid;                              /* in whose network it is; 0: in ours */
+  const char *interface;                    /* the only one; NULL: all */
+  const struct watcher_listener *listeners; /* of them the one at the endpoint's address is the watched one; none: all are */
+  size_t n_listeners;
+  int64_t resolution_ns; /* to which times are rounded down; 1: not at all */
 };
 
 /* How the watching goes, once a second. */

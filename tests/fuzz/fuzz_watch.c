@@ -42,14 +42,14 @@ static void put_packet(struct connections *all, const uint8_t *head, uint32_t se
   bytes[32] = 0x50;
   bytes[33] = head[0] & 0x1f;
   if (length > 0) memcpy(bytes + 40, text, length);
-  connections_packet(all, 1, bytes, 40 + length, 40 + length, at_ns);
+  connections_packet(all, 1, PACKET_EITHER_WAY, bytes, 40 + length, 40 + length, at_ns);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   int64_t n = 0, at_ns = INT64_C(1700000000000000000);
   struct connections *all = connections_open(PORT, 3, size % 2 == 0 ? 1 : 1000000, on_done, &n);
   uint32_t next[2] = {100, 200};
-  connections_packet(all, 1, data, size, size, at_ns); /* as one packet, too */
+  connections_packet(all, 1, PACKET_EITHER_WAY, data, size, size, at_ns); /* as one packet, too */
   for (size_t at = 0; at + 4 <= size;) {
     const uint8_t *head = data + at;
     size_t length = (size_t)head[2] << 8 | head[3], left = size - at - 4;

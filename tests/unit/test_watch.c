@@ -84,7 +84,7 @@ static void send_from(struct connections *all, const struct packet *p, unsigned 
   size_t n = frame(p, bytes, client_port);
   uint8_t *exact = malloc(n); /* so that a sanitizer sees what is read beyond it */
   memcpy(exact, bytes, n);
-  connections_packet(all, 1, exact, n, n, p->at_ns);
+  connections_packet(all, 1, PACKET_EITHER_WAY, exact, n, n, p->at_ns);
   free(exact);
 }
 
