@@ -14,6 +14,7 @@
 enum { LOOK_NS = 100000000, NAMES_MAX = 4096 };
 #define COMMIT_EVERY_NS INT64_C(500000000)
 #define ASK_COUNTERS_EVERY_NS INT64_C(10000000000)
+#define SILENT_NS INT64_C(15000000000)
 #define CLOCK_STEP_NS INT64_C(1000000)
 #define PACKET_COST_NS 3000.0       /* of a tap, on loopback: 1 to 6 µs were measured (docs/method.md#watch) */
 #define ROUNDED_NS INT64_C(1000000) /* by default: gaps of tokens to the microsecond tell something of the words */
@@ -222,6 +223,12 @@ static void look_for_clock_step(struct packet_watch *o) {
                              (double)apart_ns / 1e6));
 }
 
+/* It tells once a second how it goes. */
+static bool is_silent(const struct packet_watch *o, int64_t now_ns) {
+  int64_t told_ns = o->state.at_ns > 0 ? o->state.at_ns - o->realtime_ns : 0;
+  return now_ns - told_ns > SILENT_NS && !o->stepped;
+}
+
 static enum lynx_status go_on(struct packet_watch *o) {
   struct run *run = o->run;
   const struct watcher_visit visit = {o, take_request, take_state};
@@ -236,6 +243,9 @@ static enum lynx_status go_on(struct packet_watch *o) {
     open_windows(o, now_ns < end_ns ? now_ns : end_ns - 1);
     if (!watcher_take(o->run->watcher, &visit))
       return lynx_fail(run->error, LYNX_MACHINE, "the process that reads packets ended by itself: what it had under way is lost");
+    if (is_silent(o, now_ns))
+      return lynx_fail(run->error, LYNX_MACHINE,
+                       "the process that reads packets says nothing any more (is it stopped?): what it had under way is lost");
     sampling_take(run->sampling, &taker);
     if (now_ns - asked_ns > ASK_COUNTERS_EVERY_NS && now_ns < end_ns) {
       put_counters(o, now_ns, NULL);

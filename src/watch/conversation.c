@@ -228,12 +228,13 @@ static void finish_answer(struct conversation *c, int64_t at_ns, const struct co
 
 /* --- what goes wrong --- */
 
-/* When its client went away: when it said so, or at the last that it can have had. */
-static int64_t gone_at(const struct conversation *c, int64_t at_ns) {
+/* When its client went away: when it said so, or at the last that it can have had. Of an answer that begins later it has had nothing. */
+static int64_t gone_at(struct conversation *c, int64_t at_ns) {
   if (!c->client_ended) return at_ns;
   int64_t ret = c->client_end_ns > c->row.asked_ns ? c->client_end_ns : c->row.asked_ns;
-  if (c->row.first_byte_ns > ret) ret = c->row.first_byte_ns;
   if (c->last_event_ns > ret) ret = c->last_event_ns;
+  if (c->last_event_ns < 0 && c->row.first_byte_ns > ret) c->row.first_byte_ns = -1;
+  if (c->row.first_byte_ns > ret) ret = c->row.first_byte_ns;
   return ret < at_ns ? ret : at_ns;
 }
 

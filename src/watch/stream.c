@@ -13,9 +13,9 @@ struct held_segment {
   char data[];
 };
 
-/* Of memory: so that many small ones are no way to make long lists. */
+/* More than a small one takes of memory, so that a thousand are the most: who sends single bytes is not to make long lists. */
 static size_t cost_of(size_t length) {
-  return sizeof(struct held_segment) + 32 + length;
+  return 1024 + length;
 }
 
 void stream_begin(struct stream *stream, uint32_t next) {

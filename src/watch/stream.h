@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define STREAM_HOLE_NS INT64_C(1000000000)
-enum { STREAM_HELD_MAX = 1 << 16, STREAM_HELD_IN_ALL = 64 << 20, STREAM_WINDOW_MAX = 1 << 30 };
+enum { STREAM_HELD_MAX = 1 << 20, STREAM_HELD_IN_ALL = 64 << 20, STREAM_WINDOW_MAX = 1 << 30 };
 
 struct stream_sink {
   void *context;

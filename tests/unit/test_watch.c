@@ -79,13 +79,17 @@ static size_t frame(const struct packet *p, uint8_t *bytes, unsigned client_port
   return 40 + p->length;
 }
 
-static void send_from(struct connections *all, const struct packet *p, unsigned client_port) {
+static void send_by(struct connections *all, const struct packet *p, unsigned client_port, int interface, enum packet_way way) {
   static uint8_t bytes[66000];
   size_t n = frame(p, bytes, client_port);
   uint8_t *exact = malloc(n); /* so that a sanitizer sees what is read beyond it */
   memcpy(exact, bytes, n);
-  connections_packet(all, 1, PACKET_EITHER_WAY, exact, n, n, p->at_ns);
+  connections_packet(all, interface, way, exact, n, n, p->at_ns);
   free(exact);
+}
+
+static void send_from(struct connections *all, const struct packet *p, unsigned client_port) {
+  send_by(all, p, client_port, 1, PACKET_EITHER_WAY);
 }
 
 static void send_packet(struct connections *all, const struct packet *p) {
@@ -455,6 +459,246 @@ static void test_floods(void) {
   connections_close(all, t.now_ns);
 }
 
+/* --- what strangers and the way do --- */
+
+/* A request and its answer in pieces; returns where the answer begins. */
+static size_t ask_and_answer(struct talk *t) {
+  begin(t, 1000000, 5000000);
+  say(t, true, request, sizeof request - 1, 100);
+  size_t ret = t->n;
+  say(t, false, answer, sizeof answer - 1, 60);
+  return ret;
+}
+
+/* Anybody can send these in another's name; no kernel takes them, and nor do we. */
+static void test_forged(void) {
+  static struct talk t;
+  size_t middle = ask_and_answer(&t) + 3;
+  uint32_t client = t.packets[middle].acknowledged, server = t.packets[middle].sequence;
+  const struct packet forged[] = {{true, client + 7000000, 0, TCP_RST, NULL, 0, 0},
+                                  {false, server + 7000000, 0, TCP_RST, NULL, 0, 0},
+                                  {true, client + 100, 0, TCP_RST, NULL, 0, 0}, /* near, and others follow */
+                                  {false, server + 100, 0, TCP_RST, NULL, 0, 0},
+                                  {true, 77, 0, TCP_SYN, NULL, 0, 0}};
+  for (size_t f = 0; f < LYNX_COUNT(forged); f++) {
+    struct seen seen;
+    struct connections *all = watch_all(&seen);
+    for (size_t i = 0; i < t.n; i++) {
+      struct packet one = forged[f];
+      one.at_ns = t.packets[i].at_ns;
+      if (i == middle) send_packet(all, &one);
+      send_packet(all, &t.packets[i]);
+    }
+    connections_age(all, t.now_ns + INT64_C(11000000000));
+    check_row(&seen, 1);
+    CHECK_INT(connections_counts(all)->n_joined_late, 0);
+    CHECK_INT(connections_counts(all)->n_lost, 0);
+    connections_close(all, t.now_ns);
+  }
+}
+
+/* The client's own end: at the place that its server waits for; or near it, where we miss packets, and then silence. */
+static void test_resets(void) {
+  static struct talk t;
+  size_t middle = ask_and_answer(&t) + 3;
+  for (uint32_t away = 0; away < 200; away += 100) {
+    struct seen seen;
+    struct connections *all = watch_all(&seen);
+    for (size_t i = 0; i < middle; i++) send_packet(all, &t.packets[i]);
+    int64_t at_ns = t.packets[middle].at_ns;
+    const struct packet reset = {true, t.packets[middle].acknowledged + away, 0, TCP_RST, NULL, 0, at_ns};
+    send_packet(all, &reset);
+    CHECK_INT(seen.n, away == 0);
+    connections_age(all, at_ns + INT64_C(11000000000));
+    CHECK_INT(seen.n, 1);
+    CHECK(seen.rows[0].cancelled);
+    CHECK(seen.rows[0].end_ns == at_ns);
+    connections_close(all, t.now_ns);
+  }
+}
+
+/* Who says goodbye before the first token has waited until then, not until the server sees it. */
+static void test_leaves_before(void) {
+  static struct talk t;
+  struct seen seen;
+  struct connections *all = watch_all(&seen);
+  begin(&t, 1, 1);
+  say(&t, true, request, sizeof request - 1, 100);
+  add(&t, true, TCP_FIN | TCP_ACK, NULL, 0);
+  int64_t left_ns = t.now_ns;
+  t.now_ns += 500000000;
+  say(&t, false, answer, 70, 70);
+  add(&t, true, TCP_RST, NULL, 0);
+  for (size_t i = 0; i < t.n; i++) send_packet(all, &t.packets[i]);
+  CHECK_INT(seen.n, 1);
+  CHECK(seen.rows[0].cancelled && seen.rows[0].outcome == OUTCOME_UNFINISHED);
+  CHECK(seen.rows[0].end_ns == left_ns);
+  CHECK(seen.rows[0].first_byte_ns == -1);
+  connections_close(all, t.now_ns);
+}
+
+/* Looking at what is old moves no times. */
+static void test_age(void) {
+  static struct talk t;
+  struct seen seen;
+  struct connections *all = watch_all(&seen);
+  size_t middle = ask_and_answer(&t) + 3;
+  for (size_t i = 0; i < t.n; i++) {
+    if (i == middle) connections_age(all, t.packets[i].at_ns + 90000000);
+    send_packet(all, &t.packets[i]);
+  }
+  check_row(&seen, 1);
+  CHECK(seen.rows[0].end_ns == t.now_ns);
+  connections_close(all, t.now_ns);
+}
+
+/* Requests come by one interface and answers leave by another; a third one shows both again. */
+static void test_ways(void) {
+  static struct talk t;
+  (void)ask_and_answer(&t);
+  struct seen seen;
+  struct connections *all = watch_all(&seen);
+  for (size_t i = 0; i < t.n; i++) {
+    bool from_client = t.packets[i].from_client;
+    send_by(all, &t.packets[i], CLIENT, from_client ? 1 : 2, from_client ? PACKET_INTO : PACKET_OUT_OF);
+    send_by(all, &t.packets[i], CLIENT, 3, from_client ? PACKET_INTO : PACKET_OUT_OF);
+  }
+  check_row(&seen, 1);
+  CHECK_INT(connections_counts(all)->n_again, 0);
+  CHECK_INT(connections_counts(all)->n_syn_again, 0);
+  connections_close(all, t.now_ns);
+
+  all = watch_all(&seen); /* nothing comes in that our server sent */
+  for (size_t i = 0; i < t.n; i++) send_by(all, &t.packets[i], CLIENT, 1, PACKET_INTO);
+  CHECK_INT(seen.n, 0);
+  CHECK_INT(connections_counts(all)->n_one_sided, 1);
+  CHECK_INT(connections_counts(all)->n_joined_late, 0);
+  connections_close(all, t.now_ns);
+  CHECK_INT(seen.n, 0);
+}
+
+static void test_addresses(void) {
+  static const uint8_t own[16] = {10, 0, 0, 1}, others[16] = {10, 0, 0, 9}, more[16] = {10, 0, 0, 4};
+  static struct talk t;
+  (void)ask_and_answer(&t);
+  for (int is_own = 0; is_own < 2; is_own++) {
+    struct seen seen;
+    struct connections *all = watch_all(&seen);
+    connections_address(all, others, false);
+    connections_address(all, own, true); /* another family's */
+    if (is_own) connections_address(all, own, false);
+    connections_address(all, more, false);
+    connections_loopback(all);
+    for (size_t i = 0; i < t.n; i++) send_packet(all, &t.packets[i]);
+    CHECK_INT(seen.n, is_own);
+    connections_close(all, t.now_ns);
+  }
+}
+
+/* The first request came in the SYN itself (TCP Fast Open): it is counted, and the second one is read. */
+static void test_fast_open(void) {
+  static struct talk t;
+  struct seen seen;
+  struct connections *all = watch_all(&seen);
+  t = (struct talk){.client = 1, .server = 1, .now_ns = INT64_C(1700000000000000000)};
+  add(&t, true, TCP_SYN, request, sizeof request - 1);
+  add(&t, false, TCP_SYN | TCP_ACK, NULL, 0);
+  say(&t, false, answer, sizeof answer - 1, 100);
+  say(&t, true, request, sizeof request - 1, 100);
+  say(&t, false, answer, sizeof answer - 1, 100);
+  for (size_t i = 0; i < t.n; i++) send_packet(all, &t.packets[i]);
+  check_row(&seen, 1);
+  CHECK_INT(connections_counts(all)->n_lost, 1);
+  CHECK_INT(connections_counts(all)->n_joined_late, 0);
+  connections_close(all, t.now_ns);
+}
+
+/* Of what waits behind a hole: a longer copy, and one that overlaps, with the same bytes and with others. */
+static void test_contradictions(void) {
+  static const struct {
+    uint32_t sequence;
+    const char *data;
+    bool differs;
+  } copies[] = {{10, "abcdef", false}, {10, "abXdef", true}, {8, "zzab", false},
+                {8, "zzaX", true},     {12, "cdef", false},  {12, "Xdef", true}};
+  static struct talk t;
+  for (size_t i = 0; i < LYNX_COUNT(copies); i++) {
+    struct seen seen;
+    struct connections *all = watch_all(&seen);
+    begin(&t, 1, 1);
+    send_packet(all, &t.packets[0]);
+    send_packet(all, &t.packets[1]);
+    const struct packet held = {true, 10, 2, TCP_ACK, "abcd", 4, t.now_ns},
+                        again = {true, copies[i].sequence, 2, TCP_ACK, copies[i].data, strlen(copies[i].data), t.now_ns};
+    send_packet(all, &held);
+    send_packet(all, &again);
+    CHECK_INT(connections_counts(all)->n_left[LEFT_AMBIGUOUS], copies[i].differs);
+    connections_close(all, t.now_ns);
+  }
+}
+
+/* "As many as there are" is no reason to end. */
+static void test_most_tokens(void) {
+  static const char most[] = "POST /v1/completions HTTP/1.1\r\nContent-Length: 57\r\n\r\n"
+                             "{\"prompt\": \"x\", \"max_tokens\": 2147483647, \"stream\": true}";
+  static struct talk t;
+  struct seen seen;
+  struct connections *all = watch_all(&seen);
+  struct watched_request read;
+  CHECK_INT(strlen(strstr(most, "\r\n\r\n") + 4), 57);
+  begin(&t, 1, 1);
+  say(&t, true, most, sizeof most - 1, 100);
+  say(&t, false, answer, sizeof answer - 1, 100);
+  for (size_t i = 0; i < t.n; i++) send_packet(all, &t.packets[i]);
+  CHECK_INT(seen.n, 1);
+  CHECK_INT(seen.rows[0].asked_tokens, WATCHED_COUNT_MAX);
+  seen.rows[0].events = NULL;
+  seen.rows[0].events_length = 0;
+  CHECK(watch_record_request((const char *)&seen.rows[0], sizeof seen.rows[0], &read));
+  connections_close(all, t.now_ns);
+}
+
+/* A long answer meets our limit, and is no failure of the server's. */
+static void test_long_answers(void) {
+  static char filler[60000];
+  static struct talk t;
+  memset(filler, 'x', sizeof filler);
+  for (unsigned pieces = 100; pieces <= 300; pieces += 200) { /* 6 MB, and 18 */
+    struct seen seen;
+    struct connections *all = watch_all(&seen);
+    char head[200];
+    int n = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n{\"text\": \"",
+                     10 + pieces * sizeof filler + 2);
+    begin(&t, 1, 1);
+    say(&t, true, request, sizeof request - 1, 100);
+    say(&t, false, head, (size_t)n, 200);
+    for (unsigned i = 0; i < pieces; i++) say(&t, false, filler, sizeof filler, sizeof filler);
+    say(&t, false, "\"}", 2, 2);
+    for (size_t i = 0; i < t.n; i++) send_packet(all, &t.packets[i]);
+    CHECK_INT(seen.n, pieces == 100);
+    CHECK_INT(connections_counts(all)->n_too_long, pieces != 100);
+    CHECK_INT(connections_counts(all)->n_in_flight, 0);
+    connections_close(all, t.now_ns);
+  }
+}
+
+/* Half-open connections push out nobody who is in the middle of a request. */
+static void test_flood_in_between(void) {
+  static struct talk t;
+  struct seen seen;
+  struct connections *all = watch_all(&seen);
+  size_t answers = ask_and_answer(&t);
+  for (size_t i = 0; i < t.n; i++) {
+    send_packet(all, &t.packets[i]);
+    for (unsigned k = 0; i + 2 == answers && k < CONNECTIONS_MAX + 2000; k++) { /* half of it was sent */
+      const struct packet syn = {true, 1, 0, TCP_SYN, NULL, 0, t.packets[i].at_ns + k};
+      send_from(all, &syn, 1000 + k);
+    }
+  }
+  check_row(&seen, 1);
+  connections_close(all, t.now_ns);
+}
+
 int main(void) {
   CHECK_INT(strlen(strstr(request, "\r\n\r\n") + 4), 67);
   test_packets();
@@ -468,5 +712,16 @@ int main(void) {
   test_kernel_signs();
   test_records();
   test_floods();
+  test_forged();
+  test_resets();
+  test_leaves_before();
+  test_age();
+  test_ways();
+  test_addresses();
+  test_fast_open();
+  test_contradictions();
+  test_most_tokens();
+  test_long_answers();
+  test_flood_in_between();
   return check_end();
 }
