@@ -6,6 +6,7 @@
 
 #include "base/known_file.h"
 #include "base/side_by_side.h"
+#include "record/bundle.h"
 
 static const double BUSY_SHARE = 0.85, IDLE_SHARE = 0.5;
 
@@ -131,7 +132,7 @@ static enum lynx_status read_one(const struct attribution *attribution, const st
   size_t n = 0;
   enum lynx_status status = trace_source_head(input->source, head, &n, error);
   const struct trace_reader *reader = status == LYNX_OK ? trace_sniff(head, n) : NULL;
-  const char *known = status == LYNX_OK ? known_file_text(head, n, "attribute") : NULL;
+  const char *known = status == LYNX_OK && !bundle_head(head, n) ? known_file_text(head, n, "attribute") : NULL;
   free(head);
   if (status != LYNX_OK) return status;
   if (reader == NULL) return fail_unknown(n, known, error);

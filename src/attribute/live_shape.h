@@ -254,7 +254,8 @@ enum live_bottleneck {
   LIVE_PACE,    /* tokens come at a pace, or requests at a rate, that no work sets */
   LIVE_ASKS,    /* all connections to another service wait for an answer */
   LIVE_WORKERS, /* of processes that are alike some do all the work */
-  LIVE_MET      /* an offered rate is answered whole: nothing need be at its limit */
+  LIVE_MET,     /* an offered rate is answered whole: nothing need be at its limit */
+  LIVE_NOBODY   /* no request was counted */
 };
 enum live_bound { LIVE_NOT_DECIDED, LIVE_HARDWARE, LIVE_SOFTWARE };
 

@@ -183,7 +183,10 @@ static bool judge_outside(struct live *live) {
   struct arena *arena = &live->arena;
   const struct result_conditions *c = &live->precision->conditions;
   const struct result_step *last = live->precision->n_steps > 0 ? &live->precision->steps[live->precision->n_steps - 1] : NULL;
-  if (failed_share(live) > live->result->contract.method.failures_at_most)
+  if (live->precision->n_counted == 0)
+    set(live, LIVE_NOBODY, "No request was counted: of this server nothing is said.",
+        "what its threads did, they did for nobody that was seen");
+  else if (failed_share(live) > live->result->contract.method.failures_at_most)
     set(live, LIVE_FAILING, "Requests fail: what is shown is not a server at work.",
         arena_printf(arena, "%lld of %lld counted requests failed (`lynxbench show` says how)", (long long)live->precision->n_failed,
                      (long long)live->precision->n_counted));
@@ -192,7 +195,7 @@ static bool judge_outside(struct live *live) {
         arena_printf(arena, "the control group is throttled %.0f %% of the time", percent(c->throttled)));
   else if (judge_allowed(live)) return true;
   else if (processors_full(live)) judge_processors(live);
-  else if (live->precision->instrument_limited)
+  else if (live->precision->instrument_limited && live->result->contract.regime.load != LOAD_OBSERVED)
     set(live, LIVE_CLIENT, "The load generator, not the server, bounds this measurement.",
         "lynxbench's own lateness can have changed the figures by more than is allowed (method.instrument_error_at_most), and the "
         "processors are not full");

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -203,7 +204,8 @@ enum { REFUSE = SECCOMP_RET_ERRNO | EPERM, MISSING = SECCOMP_RET_ERRNO | ENOSYS,
 enum {
   NUMBER_AT = offsetof(struct seccomp_data, nr),
   FIRST_AT = offsetof(struct seccomp_data, args[0]),
-  SECOND_AT = offsetof(struct seccomp_data, args[1])
+  SECOND_AT = offsetof(struct seccomp_data, args[1]),
+  THIRD_AT = offsetof(struct seccomp_data, args[2])
 };
 
 struct filter {
@@ -260,6 +262,40 @@ static void put_newer(struct filter *f) {
   static const uint32_t known[] = {441 /* epoll_pwait2 */, 444, 445, 446 /* landlock */, 449 /* futex_waitv */, 451 /* cachestat */};
   for (size_t i = 0; i < LYNX_COUNT(known); i++) answer_if(f, known[i], SECCOMP_RET_ALLOW);
   answer_from(f, 440, MISSING);
+}
+#endif
+
+#ifdef OWN_ARCHITECTURE
+/* For who has all that it needs open and mapped. */
+static const int needed_calls[] = {
+    SYS_exit,        SYS_exit_group, SYS_ppoll,  SYS_nanosleep, SYS_clock_nanosleep, SYS_clock_gettime,  SYS_gettimeofday,
+    SYS_getsockopt,  SYS_close,      SYS_brk,    SYS_munmap,    SYS_mremap,          SYS_madvise,        SYS_futex,
+    SYS_sched_yield, SYS_getpid,     SYS_gettid, SYS_getrandom, SYS_rt_sigreturn,    SYS_rt_sigprocmask, SYS_restart_syscall,
+#ifdef SYS_poll
+    SYS_poll,
+#endif
+};
+
+static void keep_few_calls(int file) {
+  static struct filter f;
+  const uint32_t files[] = {(uint32_t)file}, maps[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE}, own[] = {(uint32_t)getpid()};
+  load(&f, offsetof(struct seccomp_data, arch));
+  put(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
+  answer(&f, SECCOMP_RET_KILL_PROCESS);
+  load(&f, NUMBER_AT);
+  answer_from(&f, OTHER_ABI, SECCOMP_RET_KILL_PROCESS);
+  for (size_t i = 0; i < LYNX_COUNT(needed_calls); i++) answer_if(&f, (uint32_t)needed_calls[i], SECCOMP_RET_ALLOW);
+  refuse_unless(&f, SYS_write, FIRST_AT, files, LYNX_COUNT(files));
+  refuse_unless(&f, SYS_tgkill, FIRST_AT, own, LYNX_COUNT(own));
+  refuse_unless(&f, SYS_mmap, THIRD_AT, maps, LYNX_COUNT(maps)); /* nothing that can be run */
+  refuse_unless(&f, SYS_mprotect, THIRD_AT, maps, LYNX_COUNT(maps));
+  answer(&f, REFUSE);
+  const struct sock_fprog filter = {.len = f.n, .filter = f.program};
+  (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+#else
+static void keep_few_calls(int file) {
+  (void)file;
 }
 #endif
 
@@ -325,6 +361,7 @@ void cage_enter(const struct cage *cage) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return; /* without it the kernel takes neither of these */
   keep_files(cage);
   keep_calls(cage->network);
+  if (cage->alone_with > 0 && !SANITIZED) keep_few_calls(cage->alone_with); /* a sanitizer asks for more */
 }
 
 const char *cage_lacks(void) {

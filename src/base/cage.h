@@ -23,6 +23,8 @@ struct cage {
   const char *files[CAGE_FILES_MAX]; /* that may be written; they are there already */
   size_t n_files;
   bool network; /* sockets may be connected */
+  /* Above 0: nothing but to wait, to count, to use memory, and to write to this open file: nothing is opened, read by a call, or sent. */
+  int alone_with;
 };
 
 void cage_enter(const struct cage *cage);

@@ -135,8 +135,10 @@ static enum place look_up(const char *host) {
   struct ifaddrs *interfaces = NULL;
   if (getaddrinfo(host, NULL, &(struct addrinfo){.ai_socktype = SOCK_STREAM}, &found) != 0) return PLACE_UNRESOLVED;
   const struct sockaddr *a = found->ai_addr;
-  bool local = (a->sa_family == AF_INET && (ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24) == 127) ||
-               (a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr));
+  const struct in_addr v4 = a->sa_family == AF_INET ? ((const struct sockaddr_in *)a)->sin_addr : (struct in_addr){.s_addr = 1};
+  const struct in6_addr v6 = a->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)a)->sin6_addr : (struct in6_addr){{{1}}};
+  bool local = (a->sa_family == AF_INET && (ntohl(v4.s_addr) >> 24) == 127) || v4.s_addr == INADDR_ANY || IN6_IS_ADDR_LOOPBACK(&v6) ||
+               IN6_IS_ADDR_UNSPECIFIED(&v6);
   if (!local && getifaddrs(&interfaces) == 0)
     for (const struct ifaddrs *i = interfaces; i != NULL && !local; i = i->ifa_next) local = same_address(i->ifa_addr, a);
   freeifaddrs(interfaces);
@@ -223,6 +225,8 @@ static void find_serving_process(const struct capture_request *request, struct p
   if (endpoint.socket_path[0] != 0) (void)snprintf(where, sizeof where, "%s", endpoint.socket_path);
   else (void)snprintf(where, sizeof where, "port %d", endpoint.port);
   if (endpoint.socket_path[0] == 0) place = place_of(endpoint.host);
+  /* A process of this host may have a network of its own, with addresses of its own. */
+  if (place == PLACE_REMOTE && request->pid > 0 && !listening_here(request->root, request->pid)) place = PLACE_LOCAL;
   if (place != PLACE_LOCAL) {
     (void)snprintf(text, sizeof text,
                    place == PLACE_REMOTE ? "%.200s is on another host: nothing of the machine that serves is captured"

@@ -14,6 +14,7 @@
 enum { LOOK_NS = 100000000, NAMES_MAX = 4096 };
 #define COMMIT_EVERY_NS INT64_C(500000000)
 #define ASK_COUNTERS_EVERY_NS INT64_C(10000000000)
+#define SLOW_CONNECT_NS INT64_C(100000000) /* far longer than a network's way: it is the queue of those that wait to be accepted */
 #define SILENT_NS INT64_C(15000000000)
 #define CLOCK_STEP_NS INT64_C(1000000)
 #define PACKET_COST_NS 3000.0       /* of a tap, on loopback: 1 to 6 µs were measured (docs/method.md#watch) */
@@ -33,6 +34,7 @@ struct packet_watch {
   int64_t n_prompts;
   int64_t n_events, n_shared, n_rows, n_dropped, n_packets, ttft_sum_ns, n_ttft;
   int64_t cpu_seen_ns, cpu_at_ns;
+  int64_t n_slow_connects, slowest_connect_ns;
 };
 
 static const char *where(const struct run *run) {
@@ -79,9 +81,11 @@ static int64_t after(int64_t at_ns, int64_t zero_ns) {
   return at_ns < 0 ? -1 : at_ns - zero_ns;
 }
 
-static void put_phase(struct packet_watch *o, int64_t window, int64_t id, int64_t place, const char *name, int64_t took_ns) {
-  const struct bundle_phase phase = {.session = window, .request = id, .place = place, .name = name, .from_ns = -1, .took_ns = took_ns};
-  bundle_put_phase(o->run->bundle, &phase);
+/* It lies before the request, and in no latency. */
+static void take_connect(struct packet_watch *o, int64_t window, int64_t asked_ns, int64_t took_ns) {
+  bundle_put_sample(o->run->bundle, window, asked_ns, "watch.connect_ms", (double)took_ns / 1e6);
+  o->n_slow_connects += took_ns > SLOW_CONNECT_NS;
+  if (took_ns > o->slowest_connect_ns) o->slowest_connect_ns = took_ns;
 }
 
 /* Who asks for no usage says nothing of its prompt but how long it is in bytes. */
@@ -126,7 +130,7 @@ static void take_request(void *context, const struct watched_request *q) {
                                      .events = q->events_length > 0 ? q->events : "",
                                      .events_length = q->events_length};
   bundle_put_request(o->run->bundle, &row);
-  if (q->connecting_ns > 0) put_phase(o, window, id, 0, "connect", q->connecting_ns);
+  if (q->connecting_ns >= 0) take_connect(o, window, asked_ns, q->connecting_ns);
   o->n_rows++;
   o->n_events += q->n_text_events;
   o->n_shared += q->n_shared;
@@ -295,6 +299,14 @@ static void say_unseen(struct packet_watch *o) {
   for (size_t i = 0; i < LYNX_COUNT(unseen); i++) {
     if (unseen[i].n <= 0) continue;
     const char *text = arena_printf(&run->arena, "%lld %s", (long long)unseen[i].n, unseen[i].what);
+    run_put_event(run, EVENT_UNSEEN, text);
+    run_note(run, text);
+  }
+  if (o->n_slow_connects > 0) {
+    const char *text = arena_printf(&run->arena,
+                                    "%lld connections took over 100 ms to be opened, the slowest %.3g s: the server did not accept them in "
+                                    "time, and that wait is in no latency",
+                                    (long long)o->n_slow_connects, (double)o->slowest_connect_ns / 1e9);
     run_put_event(run, EVENT_UNSEEN, text);
     run_note(run, text);
   }

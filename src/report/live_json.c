@@ -295,7 +295,8 @@ bool live_json(const struct live *live, struct buffer *ret) {
                                             [LIVE_PACE] = "pace",
                                             [LIVE_WORKERS] = "workers",
                                             [LIVE_ASKS] = "connections",
-                                            [LIVE_MET] = "load_met"};
+                                            [LIVE_MET] = "load_met",
+                                            [LIVE_NOBODY] = "no_requests"};
   const struct result_precision *p = live->precision;
   struct json_writer json;
   json_begin_object(&json, ret);

@@ -71,6 +71,13 @@ static void put_figure(struct buffer *out, struct arena *arena, const char *name
                       part_text(arena, &f->demand), part_text(arena, &f->system));
 }
 
+static void put_mean(struct buffer *ret, const char *name, const double mean[2]) {
+  (void)buffer_printf(ret, "  %-24s", name);
+  for (int side = 0; side < 2; side++)
+    (void)(isnan(mean[side]) ? buffer_printf(ret, " %10s", "not known") : buffer_printf(ret, " %10.4g", mean[side]));
+  (void)buffer_text(ret, "\n");
+}
+
 bool watched_change_text(const struct watched_change *c, bool color, struct buffer *ret) {
   struct arena arena = {0};
   const char *name, *next = "watch for longer: more windows narrow the intervals", *strong = color ? text_colors[TEXT_STRONG] : "",
@@ -82,8 +89,8 @@ bool watched_change_text(const struct watched_change *c, bool color, struct buff
   (void)buffer_printf(ret, "next: %s\n\n  %-24s %10s %10s\n", next, "", "before", "after");
   (void)buffer_printf(ret, "  %-24s %10lld %10lld\n", "requests", (long long)c->n[0], (long long)c->n[1]);
   (void)buffer_printf(ret, "  %-24s %10.4g %10.4g\n", "requests/s", c->rate[0], c->rate[1]);
-  (void)buffer_printf(ret, "  %-24s %10.4g %10.4g\n", "prompt tokens, mean", c->prompt[0], c->prompt[1]);
-  (void)buffer_printf(ret, "  %-24s %10.4g %10.4g\n", "output tokens, mean", c->output[0], c->output[1]);
+  put_mean(ret, "prompt tokens, mean", c->prompt);
+  put_mean(ret, "output tokens, mean", c->output);
   if (c->known) {
     put_figure(ret, &arena, "TTFT, mean", &c->first);
     put_figure(ret, &arena, "end to end, mean", &c->whole);

@@ -72,6 +72,9 @@ struct interval session_figure_interval(const struct contract *contract, const s
 
 const char *session_figure_why_not(const struct contract *contract, const struct session_figure *f, const struct result_precision *p,
                                    const char *whose, struct arena *arena) {
+  if (contract->regime.load == LOAD_OBSERVED && f->metric < 0) return "others set the load: it is demand";
+  if (contract->regime.load == LOAD_OBSERVED)
+    return "demand was not held alike: `lynxbench attribute AFTER --against BEFORE` divides the change";
   if (f->metric < 0) return NULL;
   const struct result_latency *latency = &p->latency[f->metric];
   if (!latency->at[f->quantile].quantile.bounded) return arena_printf(arena, "%s's sample cannot bound it", whose);

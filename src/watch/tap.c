@@ -99,6 +99,8 @@ bool tap_open(int interface, uint16_t port, struct tap *ret, int *ret_errno) {
   const struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = interface};
   *ret = (struct tap){.fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0)}; /* of no protocol: nothing yet, until it is bound */
   bool good = ret->fd >= 0 && set_filter(ret->fd, port) && set_ring(ret);
+  const int yes = 1;
+  good = good && setsockopt(ret->fd, SOL_SOCKET, SO_LOCK_FILTER, &yes, sizeof yes) == 0; /* nobody takes it off again */
   good = good && bind(ret->fd, (const struct sockaddr *)(const void *)&at, sizeof at) == 0;
   *ret_errno = good ? 0 : errno;
   if (!good) tap_close(ret);

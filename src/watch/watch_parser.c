@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <ifaddrs.h>
+#include <linux/capability.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <poll.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +31,7 @@ enum { LOOK_MS = 100, NOBODY = 65534 };
 
 struct watch_parser {
   const struct watcher_request *request;
+  pid_t parent;
   int records, stop;
   struct tap tap;
   struct connections *connections;
@@ -165,14 +168,24 @@ static void open_tap(struct watch_parser *p) {
 
 /* --- alone with the packets --- */
 
-/* No rights, no other files: nothing is left but the rings and the pipe. */
+/* Who is not root may have some of its own (`setcap` on the program). */
+static void drop_capabilities(void) {
+  struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+  const struct __user_cap_data_struct none[2] = {{0}, {0}};
+  (void)syscall(SYS_capset, &head, none);
+}
+
+/* No rights, no other files: nothing is left but the ring and the pipe. */
 static void give_up_rights(const struct watch_parser *p) {
   if (geteuid() == 0) {
     bool good = setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0;
     if (!good) fail(p, FAILED_KERNEL, errno);
   }
+  drop_capabilities();
   (void)prctl(PR_SET_DUMPABLE, 0);
-  cage_enter(&(struct cage){.memory_bytes = INT64_C(1) << 31});
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* another user than before: the kernel has forgotten it */
+  if (getppid() != p->parent) end(1);
+  cage_enter(&(struct cage){.memory_bytes = INT64_C(1) << 31, .alone_with = p->records});
 }
 
 static int64_t now_of(clockid_t clock) {
@@ -221,7 +234,7 @@ _Noreturn void watch_parser_main(const struct watcher_request *request, pid_t pa
   uint8_t seed[8] = {0};
   uint64_t order;
   struct watch_parser *p = xalloc(1, sizeof *p);
-  *p = (struct watch_parser){.request = request, .records = records, .stop = stop};
+  *p = (struct watch_parser){.request = request, .parent = parent, .records = records, .stop = stop};
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGINT, SIG_IGN); /* a terminal's, which the reader gets, too: it says when to end */

@@ -1,10 +1,14 @@
 """Watching sends nothing: what packets tell is held against the client's own record of the same requests; what is no
 clear HTTP/1.1 is counted; no text goes anywhere."""
 
+import http.server
 import os
+import signal
 import socket
 import subprocess
+import threading
 import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -230,9 +234,86 @@ def test_the_parser_is_alone(tmp_path, port):
     if os.geteuid() == 0:
         assert "Uid:\t65534\t65534" in status and "CapEff:\t0000000000000000" in status, status
     assert "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status, status
+    if not l.SANITIZED:
+        assert "Seccomp_filters:\t2" in status, status  # the one of all cages, and one that lets little through
     os.kill(int(children[0]), 9)
     r = watch.end()
     assert r.returncode == 4 and "ended by itself" in r.stderr, r.stderr
+
+
+@needs_tap
+def test_a_parser_that_stands_still(tmp_path, port):
+    """It is waited for, but not for ever; what was seen before stays."""
+    watch = Watch(port, tmp_path / "w.lynx", seconds=40)
+    child = subprocess.check_output(["ps", "--ppid", str(watch.process.pid), "-o", "pid="], text=True).split()[0]
+    with pytest.raises(urllib.error.HTTPError):  # more than this server gives; the watch does not mind
+        ask(port, {"prompt": "x", "max_tokens": 2147483647, "stream": True})
+    time.sleep(2)
+    os.kill(int(child), signal.SIGSTOP)
+    r = watch.end()
+    assert r.returncode == 4 and "says nothing any more" in r.stderr, r.stderr
+    assert l.rows(watch.out, "SELECT count(*) FROM request") == [(1,)]
+    assert not os.path.exists(f"/proc/{child}")
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = b'{"choices":[{"index":0,"text":"a","finish_reason":"stop"}]}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@needs_tap
+def test_whose_port_it_is(tmp_path):
+    """Two servers at one port, each at an address of its own: the URL says which. Paths that no model has are counted."""
+    first = http.server.HTTPServer(("127.0.0.3", 0), Answers)
+    port = first.server_address[1]
+    second = http.server.HTTPServer(("127.0.0.1", port), Answers)
+    for server in (first, second):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    watch = Watch(port, tmp_path / "w.lynx", url=f"http://127.0.0.3:{port}")
+    body = b'{"prompt": "x"}'
+    for host, path, n in (("127.0.0.3", "/v1/completions", 3), ("127.0.0.1", "/v1/completions", 5), ("127.0.0.3", "/else", 2)):
+        for _ in range(n):
+            urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}{path}", body), timeout=20).read()
+    r = watch.end()
+    for server in (first, second):
+        server.shutdown()
+    assert r.returncode == 0, r.stderr
+    assert l.rows(watch.out, "SELECT count(*) FROM request") == [(3,)]
+    assert "2 requests to other paths" in r.stderr, r.stderr
+
+
+@needs_tap
+def test_nobody_came(tmp_path, port):
+    watch = Watch(port, tmp_path / "w.lynx", seconds=6)
+    r = watch.end()
+    assert r.returncode == 3 and "no request of a model came" in r.stderr, r.stderr
+    r = l.lynx("attribute", watch.out)
+    said = r.stdout + r.stderr
+    assert "load generator" not in said, said
+    assert "No request was counted" in said or "without a counted request" in said, said
+
+
+@needs_tap
+def test_more_demand_is_no_merit(tmp_path, port):
+    """That others asked for more is no merit of the server's."""
+    for name, gap_s in (("a", 0.3), ("b", 0.05)):
+        watch = Watch(port, tmp_path / f"{name}.lynx", seconds=6)
+        end = time.monotonic() + 6.2
+        while time.monotonic() < end:
+            ask(port, {"prompt": "x", "max_tokens": 2, "stream": True})
+            time.sleep(gap_s)
+        assert watch.end().returncode == 0
+    r = l.lynx("compare", tmp_path / "a.lynx", tmp_path / "b.lynx")
+    assert "the better one" not in r.stdout and "it is demand" in r.stdout, r.stdout
 
 
 if __name__ == "__main__":

@@ -97,7 +97,8 @@ static enum lynx_status read_bundle(struct trace_source *source, const struct tr
   enum lynx_status status = bundle_open(source->path, &r.bundle, &seal, error);
   if (status == LYNX_OK) status = bundle_each_session(r.bundle, take_session, &r, error);
   if (status == LYNX_OK && r.n_spans == 0)
-    status = lynx_fail(error, LYNX_INPUT, "a bundle without a counted request that went well: there is nothing to account for");
+    status = lynx_fail(error, LYNX_INPUT,
+                       "a bundle without a counted request that went well: there is nothing to account for. next: `lynxbench show` of it");
   bundle_close(r.bundle);
   free(r.requests);
   return status;
