@@ -66,6 +66,38 @@ static void put_control(const struct confirmation_view *v, struct buffer *out) {
                         : ", although nothing was done in any.\n");
 }
 
+static void put_next(const struct confirmation_view *v, struct buffer *out) {
+  const struct confirmation *c = v->confirmation;
+  const struct finding *f = v->plan->finding;
+  const char *perturber = v->plan->perturbers[0];
+  if (c->verdict == CONFIRM_INCONCLUSIVE && perturber == NULL)
+    (void)buffer_text(out, "next: the experiment with more --rounds (--resume keeps what was measured)\n");
+  else if (c->of_process)
+    (void)buffer_printf(
+        out,
+        "next: write a contract that starts the server (executor.start), run it, and confirm %s of that run: then that code "
+        "alone is slowed\n",
+        f->id);
+  else if (c->absent) (void)buffer_text(out, "next: diagnose or run it again: what the finding was about is gone\n");
+  else if (c->of == NULL && !c->ambiguous && perturber != NULL && strcmp(perturber, "disk") == 0)
+    (void)buffer_printf(out, "next: reads alone are kept back, and no writes or flushes; by hand: %s\n", f->confirm);
+  else if (c->of == NULL && !c->ambiguous)
+    (void)buffer_text(out, "next: diagnose or run it again: what the finding is about may be gone\n");
+  else if (c->saturated)
+    (void)buffer_text(out,
+                      "  It holds that lock nearly all the time: slower, it takes no more of it from the others. That refutes nothing.\n"
+                      "next: take it out, or let it run seldom, and measure again (`lynxbench compare`)\n");
+  else if (c->control_moved) (void)buffer_text(out, "next: the same when nothing else changes on this machine, or with --for 10min\n");
+  else if (c->impossible) (void)buffer_text(out, "next: look at what it waits for: `lynxbench attribute`, or `lynxbench perturb`\n");
+  else if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
+  else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);
+  else if (c->verdict == CONFIRM_REMEDIED)
+    (void)buffer_printf(out, "next: keep %s if it costs nothing else (`lynxbench verify` both); what it mended is not known by this\n",
+                        v->plan->knob);
+  else if (c->verdict == CONFIRM_NOT_REMEDIED) (void)buffer_printf(out, "next: try another remedy, or by hand: %s\n", f->confirm);
+  else if (c->verdict == CONFIRM_REFUTED) (void)buffer_text(out, "next: leave it; look at the other findings, or `lynxbench perturb`\n");
+}
+
 bool confirmation_text(const struct confirmation_view *v, bool color, struct buffer *out) {
   out->shown = true;
   const char *strong = color ? text_colors[TEXT_STRONG] : "", *plain = color ? text_colors[TEXT_PLAIN] : "";
@@ -99,32 +131,7 @@ bool confirmation_text(const struct confirmation_view *v, bool color, struct buf
   put_others(v, out);
   if (v->plan->perturbers[0] != NULL) sensitivity_blocks_text(v->all, out);
   for (size_t i = 0; i < v->n_unprobed; i++) (void)buffer_printf(out, "  %s %s\n", i == 0 ? "unprobed:" : "         ", v->unprobed[i]);
-  if (c->verdict == CONFIRM_INCONCLUSIVE && v->plan->perturbers[0] == NULL)
-    (void)buffer_text(out, "next: the experiment with more --rounds (--resume keeps what was measured)\n");
-  else if (c->of_process)
-    (void)buffer_printf(
-        out,
-        "next: write a contract that starts the server (executor.start), run it, and confirm %s of that run: then that code "
-        "alone is slowed\n",
-        f->id);
-  else if (c->absent) (void)buffer_text(out, "next: diagnose or run it again: what the finding was about is gone\n");
-  else if (c->of == NULL && !c->ambiguous && strcmp(v->plan->perturbers[0], "disk") == 0)
-    (void)buffer_printf(out, "next: reads alone are kept back, and no writes or flushes; by hand: %s\n", f->confirm);
-  else if (c->of == NULL && !c->ambiguous)
-    (void)buffer_text(out, "next: diagnose or run it again: what the finding is about may be gone\n");
-  else if (c->saturated)
-    (void)buffer_text(out,
-                      "  It holds that lock nearly all the time: slower, it takes no more of it from the others. That refutes nothing.\n"
-                      "next: take it out, or let it run seldom, and measure again (`lynxbench compare`)\n");
-  else if (c->control_moved) (void)buffer_text(out, "next: the same when nothing else changes on this machine, or with --for 10min\n");
-  else if (c->impossible) (void)buffer_text(out, "next: look at what it waits for: `lynxbench attribute`, or `lynxbench perturb`\n");
-  else if (c->verdict == CONFIRM_INCONCLUSIVE && c->of != NULL) (void)buffer_text(out, "next: the same with --for 10min\n");
-  else if (c->verdict == CONFIRM_CONFIRMED) (void)buffer_printf(out, "next: %s\n", f->next);
-  else if (c->verdict == CONFIRM_REMEDIED)
-    (void)buffer_printf(out, "next: keep %s if it costs nothing else (`lynxbench verify` both); what it mended is not known by this\n",
-                        v->plan->knob);
-  else if (c->verdict == CONFIRM_NOT_REMEDIED) (void)buffer_printf(out, "next: try another remedy, or by hand: %s\n", f->confirm);
-  else if (c->verdict == CONFIRM_REFUTED) (void)buffer_text(out, "next: leave it; look at the other findings, or `lynxbench perturb`\n");
+  put_next(v, out);
   return !out->overflowed;
 }
 

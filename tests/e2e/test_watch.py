@@ -272,7 +272,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
 @needs_tap
 def test_whose_port_it_is(tmp_path):
-    """Two servers at one port, each at an address of its own: the URL says which. Paths that no model has are counted."""
+    """Two servers at one port, each at an address of its own: the URL says which. Other paths are counted."""
     first = http.server.HTTPServer(("127.0.0.3", 0), Answers)
     port = first.server_address[1]
     second = http.server.HTTPServer(("127.0.0.1", port), Answers)
@@ -280,7 +280,8 @@ def test_whose_port_it_is(tmp_path):
         threading.Thread(target=server.serve_forever, daemon=True).start()
     watch = Watch(port, tmp_path / "w.lynx", url=f"http://127.0.0.3:{port}")
     body = b'{"prompt": "x"}'
-    for host, path, n in (("127.0.0.3", "/v1/completions", 3), ("127.0.0.1", "/v1/completions", 5), ("127.0.0.3", "/else", 2)):
+    asked = {("127.0.0.3", "/v1/completions"): 3, ("127.0.0.1", "/v1/completions"): 5, ("127.0.0.3", "/else"): 2}
+    for (host, path), n in asked.items():
         for _ in range(n):
             urllib.request.urlopen(urllib.request.Request(f"http://{host}:{port}{path}", body), timeout=20).read()
     r = watch.end()
