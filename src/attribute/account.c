@@ -558,7 +558,7 @@ static void choose_window(struct sweep *s) {
   if (a->window == WINDOW_STEPS && a->n_steps == 0) a->window = WINDOW_AUTO;
   /* A host that hands over in a moment what takes the device long measures nothing by its own steps. */
   if (a->window == WINDOW_AUTO && a->n_steps > 0 && a->device >= 0) a->ran_ahead_ns = work_behind(t, a->device, steps_from_ns, steps_to_ns);
-  bool ran_ahead = a->ran_ahead_ns > (steps_to_ns - steps_from_ns) / 2;
+  bool ran_ahead = a->n_steps > 0 && a->ran_ahead_ns > (steps_to_ns - steps_from_ns) / 2;
   if (!ran_ahead) a->ran_ahead_ns = 0;
   if (a->window == WINDOW_AUTO) a->window = a->n_steps > 0 && !ran_ahead ? WINDOW_STEPS : WINDOW_DEVICE;
   if (a->window == WINDOW_DEVICE && s->first_device_ns > s->last_device_ns) a->window = WINDOW_TRACE;

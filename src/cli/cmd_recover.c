@@ -28,5 +28,5 @@ const struct command command_recover = {
                "It is a command of its own, since opening a file to change it lets its log do that: never recover a file that somebody\n"
                "else sent. A log that names other files is refused.",
     .example = "rm -f /tmp/r.lynx*; timeout -s KILL 1 build/lynxbench run examples/null.yaml --out /tmp/r.lynx --quiet; "
-               "build/lynxbench recover /tmp/r.lynx",
+               "sleep 1; build/lynxbench recover /tmp/r.lynx",
     .run = run};

@@ -28,6 +28,8 @@ def run_lines(tree, page, at_least):
     assert len(found) >= at_least, found
     done = []
     for line in found:
+        if "watch.lynx" in line:
+            continue  # of others' requests, by a right that not everybody has: test_watch
         shorter = line.replace("127.0.0.1:8000", f"127.0.0.1:{port}")
         for pattern, instead in SHORTER:
             shorter = re.sub(pattern, instead, shorter)
