@@ -25,7 +25,7 @@ ELSEWHERE = [
     (r"lynxbench confirm \S+ host_python", CONFIRMED, '"confirm", out, "one_at_a_time"'),
     (r"lynxbench merge d.lynx server.jsonl", "tests/e2e/test_sample.py", '"merge"'),
     (r"lynxbench (attribute|profile) watch.lynx", "tests/e2e/test_watch.py", 'l.lynx("profile", tmp_path / "w.lynx")'),
-    (r"lynxbench attribute after.lynx --against before", "tests/e2e/test_observe.py", '"attribute", after, "--against", before'),
+    (r"lynxbench attribute after.lynx --against before", "tests/e2e/test_observe.py", "after, \"--against\", before"),
     (r"(make deb|apt-get install \./build/deb)", "scripts/fresh.sh", "make deb"),
     (r"(make wheel|pip install --no-index)", "scripts/release.sh", "make wheel"),
     (r"make (build|install)", "tests/e2e/test_documents.py", "make install"),
