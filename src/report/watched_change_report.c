@@ -36,8 +36,8 @@ static const char *words_of(const struct watched_figure *f, const char **ret_nex
   if (demand) {
     *ret_next = "ask the clients what they changed; `lynxbench decide fleet` says how many executors this demand needs";
     if (too && is_sure(&f->system)) return "Mostly other demand, and the service itself changed too";
-    return is_sure(&f->system) && f->system.estimate * direction < 0 ? "Other demand; at equal demand it went the other way"
-                                                                     : "Mostly other demand";
+    bool back = is_sure(&f->system) && f->system.estimate * direction < -fabs(change) / 5;
+    return back ? "Other demand; at equal demand it went the other way" : "Mostly other demand";
   }
   if (system && too && is_sure(&f->demand)) {
     *ret_next = "`lynxbench diff BEFORE AFTER` lists the facts that changed; ask the clients what they changed";
