@@ -241,6 +241,20 @@ static void answer_from(struct filter *f, uint32_t least, uint32_t how) {
   answer(f, how);
 }
 
+/* What follows sees the number of a call, by this machine's own way of calling. */
+static void begin(struct filter *f) {
+  load(f, offsetof(struct seccomp_data, arch));
+  put(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
+  answer(f, SECCOMP_RET_KILL_PROCESS);
+  load(f, NUMBER_AT);
+  answer_from(f, OTHER_ABI, SECCOMP_RET_KILL_PROCESS);
+}
+
+static void install(struct filter *f) {
+  const struct sock_fprog program = {.len = f->n, .filter = f->program};
+  (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 /* Of a call, where one of its arguments is one of those: refused. */
 static void refuse_where(struct filter *f, int call, uint32_t argument, const uint32_t *values, size_t n) {
   if_is(f, (uint32_t)call, (uint8_t)(2 + 2 * n));
@@ -279,19 +293,14 @@ static const int needed_calls[] = {
 static void keep_few_calls(int file) {
   static struct filter f;
   const uint32_t files[] = {(uint32_t)file}, maps[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE}, own[] = {(uint32_t)getpid()};
-  load(&f, offsetof(struct seccomp_data, arch));
-  put(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
-  answer(&f, SECCOMP_RET_KILL_PROCESS);
-  load(&f, NUMBER_AT);
-  answer_from(&f, OTHER_ABI, SECCOMP_RET_KILL_PROCESS);
+  begin(&f);
   for (size_t i = 0; i < LYNX_COUNT(needed_calls); i++) answer_if(&f, (uint32_t)needed_calls[i], SECCOMP_RET_ALLOW);
   refuse_unless(&f, SYS_write, FIRST_AT, files, LYNX_COUNT(files));
   refuse_unless(&f, SYS_tgkill, FIRST_AT, own, LYNX_COUNT(own));
   refuse_unless(&f, SYS_mmap, THIRD_AT, maps, LYNX_COUNT(maps)); /* nothing that can be run */
   refuse_unless(&f, SYS_mprotect, THIRD_AT, maps, LYNX_COUNT(maps));
   answer(&f, REFUSE);
-  const struct sock_fprog filter = {.len = f.n, .filter = f.program};
-  (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+  install(&f);
 }
 #else
 static void keep_few_calls(int file) {
@@ -304,11 +313,7 @@ static void keep_calls(bool network) {
   static struct filter f;
   const uint32_t own[] = {0, (uint32_t)getpid()}, death[] = {PR_SET_PDEATHSIG}, typing[] = {TIOCSTI, TIOCLINUX},
                  owners[] = {F_SETOWN, 15 /* F_SETOWN_EX */, 10 /* F_SETSIG */};
-  load(&f, offsetof(struct seccomp_data, arch));
-  put(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
-  answer(&f, SECCOMP_RET_KILL_PROCESS);
-  load(&f, NUMBER_AT);
-  answer_from(&f, OTHER_ABI, SECCOMP_RET_KILL_PROCESS);
+  begin(&f);
   answer_if(&f, SYS_clone3, MISSING); /* it hides its flags from the filter: the C library then takes clone */
   put_newer(&f);
   for (size_t i = 0; i < LYNX_COUNT(refused_calls); i++) answer_if(&f, (uint32_t)refused_calls[i], REFUSE);
@@ -324,8 +329,7 @@ static void keep_calls(bool network) {
   refuse_where(&f, SYS_fcntl, SECOND_AT, owners, LYNX_COUNT(owners)); /* whom a signal goes to when a file is ready */
   refuse_where(&f, SYS_ioctl, SECOND_AT, typing, LYNX_COUNT(typing));
   answer(&f, SECCOMP_RET_ALLOW);
-  const struct sock_fprog filter = {.len = f.n, .filter = f.program};
-  (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+  install(&f);
 #else
   (void)network;
 #endif

@@ -170,7 +170,6 @@ void connections_packet(struct connections *all, int interface, enum packet_way 
     *place = xalloc(1, sizeof **place);
     **place = (struct connection){.key = key, .conversation = conversation_open()};
     all->n++;
-    all->counts.n_connections++;
   }
   struct connection *c = *place;
   if (!is_its_own(c, from_client, interface, at_ns)) return;

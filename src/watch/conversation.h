@@ -41,7 +41,7 @@ struct watch_counts {
   int64_t n_one_sided;         /* connections of which nothing was seen that the server sent */
   int64_t n_joined_late, n_lost, n_left[LEFT_COUNT]; /* requests or connections that were not followed; n_left by enum request_left */
   int64_t n_again, n_conflicts, n_syn_again;
-  int64_t n_connections, n_unfollowed;
+  int64_t n_unfollowed;
   int64_t n_in_flight; /* now, on the routes of models */
 };
 
