@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
                              "the serving process, in whose network namespace packets are read (default: the one that listens at the URL, "
                              "here); without a URL, what it listens on",
                              VALUE_COUNT, 1, INT32_MAX, "the number of the serving process"),
-    [FLAG_INTERFACE] = OPTION("interface", "NAME", "read packets of this network interface alone (default: all that have an address)"),
+    [FLAG_INTERFACE] = OPTION("interface", "NAME", "read packets of this network interface alone (default: all)"),
     [FLAG_FINE] = SWITCH("fine", "keep times as the kernel stamps them (default: whole milliseconds, which say less of the words)"),
     [FLAG_SCRAPE] = SWITCH("scrape", "ask the server for its metrics, too, every 10 s: that is a request"),
     [FLAG_SAMPLES] = SWITCH("samples-only",
