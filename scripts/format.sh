@@ -1,6 +1,12 @@
 #!/bin/sh
 # The tree is as clang-format 14 writes it (another version breaks lines elsewhere, so it is not asked).
 set -eu
+for file in $(git ls-files scripts packaging docs examples src web python); do
+  if [ ! -s "$file" ]; then
+    echo "$file is empty" >&2
+    exit 1
+  fi
+done
 if LC_ALL=C.UTF-8 grep -nE '^.{121,}$' tests/e2e/*.py; then
   echo "lines of tests with more than 120 characters" >&2
   exit 1
