@@ -3,17 +3,17 @@
 #include <string.h>
 
 static const struct {
-  const char *name, *meaning, *owner;
+  const char *name, *meaning, *owner, *group;
 } layers[LAYER_COUNT] = {
-    [LAYER_APPLICATION] = {"application", "application code, model architecture and weights", "ML"},
-    [LAYER_SERVING] = {"serving", "model serving framework: batching, scheduling, routes", "ML platform"},
-    [LAYER_RUNTIME] = {"runtime", "inference runtime and kernel libraries", "ML platform engineering"},
-    [LAYER_FRAMEWORK] = {"framework", "framework and dependency versions", "Platform"},
-    [LAYER_SYSTEM] = {"system", "operating system, driver, system libraries", "Infrastructure"},
-    [LAYER_ACCELERATOR] = {"accelerator", "the processor that computes: GPU, or the CPU as one", "Hardware"},
-    [LAYER_PROCUREMENT] = {"procurement", "what was ordered and approved", "Procurement"},
-    [LAYER_FACILITY] = {"facility", "cooling, power, data centre", "Facilities"},
-    [LAYER_DEMAND] = {"demand", "workload demand and objectives", "Product"},
+    [LAYER_APPLICATION] = {"application", "application code, model architecture and weights", "ML", "ML"},
+    [LAYER_SERVING] = {"serving", "model serving framework: batching, scheduling, routes", "ML platform", "platform"},
+    [LAYER_RUNTIME] = {"runtime", "inference runtime and kernel libraries", "ML platform engineering", "platform"},
+    [LAYER_FRAMEWORK] = {"framework", "framework and dependency versions", "Platform", "platform"},
+    [LAYER_SYSTEM] = {"system", "operating system, driver, system libraries", "Infrastructure", "infrastructure"},
+    [LAYER_ACCELERATOR] = {"accelerator", "the processor that computes: GPU, or the CPU as one", "Hardware", "infrastructure"},
+    [LAYER_PROCUREMENT] = {"procurement", "what was ordered and approved", "Procurement", "procurement"},
+    [LAYER_FACILITY] = {"facility", "cooling, power, data centre", "Facilities", "infrastructure"},
+    [LAYER_DEMAND] = {"demand", "workload demand and objectives", "Product", "product"},
 };
 
 const char *layer_text(enum layer layer) {
@@ -26,6 +26,16 @@ const char *layer_meaning(enum layer layer) {
 
 const char *layer_default_owner(enum layer layer) {
   return layers[layer].owner;
+}
+
+const char *layer_group(enum layer layer) {
+  return layers[layer].group;
+}
+
+const char *owner_group(const char *owner) {
+  for (int i = 0; i < LAYER_COUNT; i++)
+    if (strcmp(layers[i].owner, owner) == 0) return layers[i].group;
+  return NULL;
 }
 
 bool layer_parse(const char *text, enum layer *ret) {

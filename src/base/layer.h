@@ -22,6 +22,10 @@ enum layer {
 const char *layer_text(enum layer layer);
 const char *layer_meaning(enum layer layer);
 const char *layer_default_owner(enum layer layer);
+/* Who speaks for it where the four teams meet: ML, platform, infrastructure, procurement; product, who asks. */
+const char *layer_group(enum layer layer);
+/* The group of a usual owner; NULL: it is the name of some team. */
+const char *owner_group(const char *owner);
 bool layer_parse(const char *text, enum layer *ret);
 
 /* A runtime of OpenMP, by its file's name: GNU's, Intel's, LLVM's. */

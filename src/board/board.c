@@ -126,7 +126,7 @@ static void take_intent(struct board *b, const struct ledger_entry *entry, const
 static const struct summary *summary_of(struct board *b, const struct ledger_entry *entry) {
   struct summary *summary = arena_alloc(&b->arena, 1, sizeof *summary);
   const json_t *found = json_object_get(entry->statement.predicate, "summary");
-  return summary_read(found, &b->arena, &b->texts, summary) && summary->analysis == ANALYSIS_VERSION ? summary : NULL;
+  return summary_read(found, &b->arena, &b->texts, summary) && summary_counts(summary) ? summary : NULL;
 }
 
 static void take_facts(struct board *b, const char *fingerprint, const struct fact_list *facts) {

@@ -129,7 +129,7 @@ static bool has_fallen(const struct change *c) {
 }
 
 static void put_figure(struct making *m) {
-  history_put_figure(m->value->value, m->value->low, m->value->high, m->headline->unit, &m->text);
+  figure_put(m->value->value, m->value->low, m->value->high, m->headline->unit, &m->text);
 }
 
 /* ", on 2026-11-23", ", between 2026-11-21 and 2026-11-23" */
@@ -144,13 +144,13 @@ static void put_days(const struct history_run *before, const struct history_run 
   for (int i = 0; i < 2; i++) buffer_release(&day[i]);
 }
 
-static const char *title_of_change(struct making *m) {
+static const char *trend_of_change(struct making *m) {
   const struct history_event *e = &m->report.history->events[m->event];
   const char *unit = m->headline->unit;
   (void)buffer_printf(&m->text, "%s %s from ", m->headline->figure, has_fallen(m->change) ? "fell" : "rose");
-  history_put_value(m->change->before, strcmp(unit, "ns") == 0 ? unit : "", &m->text);
+  figure_put_value(m->change->before, strcmp(unit, "ns") == 0 ? unit : "", &m->text);
   (void)buffer_text(&m->text, " to ");
-  history_put_value(m->change->after, unit, &m->text);
+  figure_put_value(m->change->after, unit, &m->text);
   put_days(&m->report.history->runs[e->before], &m->report.history->runs[e->after], &m->text);
   return kept(m);
 }
@@ -166,14 +166,14 @@ static const char *why_no_figure(const struct making *m) {
   return "it has none";
 }
 
-static const char *make_title(struct making *m) {
+static const char *make_trend(struct making *m) {
   const struct board_contract *c = m->contract;
   struct arena *arena = &m->to->arena;
   if (c->n_runs == 0) return "Nothing is measured yet";
   if (m->headline == NULL)
     return arena_printf(arena, "No figure yet: the last of %zu run%s does not support one (%s)", c->n_runs, LYNX_S(c->n_runs),
                         why_no_figure(m));
-  if (m->change != NULL) return title_of_change(m);
+  if (m->change != NULL) return trend_of_change(m);
   const struct board_value *v = &m->newest;
   (void)buffer_printf(&m->text, "%s%s: ", v->no_claim != NULL ? "No claim yet: " : "", m->headline->figure);
   put_figure(m);
@@ -208,8 +208,20 @@ static void put_verified(struct making *m) {
   if (!is_verified(r)) (void)buffer_text(&m->text, "No re-run by another team has decided it yet.");
 }
 
+/* "The change «...» was measured from result 1a2b to result 3c4d. " */
+static void put_pair(struct making *m) {
+  const struct contract_answer *a = &m->to->answered;
+  char hex[2][DIGEST_HEX];
+  if (a->before == NULL || a->run == NULL) return;
+  if (a->change[0] != 0) (void)buffer_printf(&m->text, "The change: «%s», ", a->change);
+  else (void)buffer_text(&m->text, "Measured ");
+  (void)buffer_printf(&m->text, "from result %.8s (%s) to result %.8s (%s). ", digest_hex(a->before->root, hex[0]), day_of(m, a->before),
+                      digest_hex(a->run->root, hex[1]), day_of(m, a->run));
+}
+
 static const char *make_lead(struct making *m) {
   const struct board_contract *c = m->contract;
+  put_pair(m);
   if (c->n_runs == 0) return c->n_intents > 0 ? "Runs were started; none is recorded." : "The contract is in the ledger; no run of it is.";
   if (m->change != NULL) {
     (void)buffer_text(&m->text, "A change of ");
@@ -292,9 +304,15 @@ static bool all_signed(const struct board_contract *c) {
 static void state_figure(struct making *m) {
   struct arena *arena = &m->to->arena;
   if (m->run == NULL) return;
-  (void)buffer_printf(&m->text, "%s %s %s ", m->run->by, m->run->answers ? "measured" : "recorded", m->headline->figure);
-  put_figure(m);
-  (void)buffer_printf(&m->text, " at %s on %s", m->headline->precision, day_of(m, m->run));
+  const struct contract_answer *a = &m->to->answered;
+  if (a->answer.state != ANSWER_NONE && a->run != NULL)
+    (void)buffer_printf(&m->text, "%s %s this on %s, at %s", a->run->by, a->run->answers ? "measured" : "recorded", day_of(m, a->run),
+                        a->answer.precision);
+  else {
+    (void)buffer_printf(&m->text, "%s %s %s ", m->run->by, m->run->answers ? "measured" : "recorded", m->headline->figure);
+    put_figure(m);
+    (void)buffer_printf(&m->text, " at %s on %s", m->headline->precision, day_of(m, m->run));
+  }
   const char *no_claim = m->newest.no_claim;
   bool agreed = no_claim == NULL && all_signed(m->contract);
   bool named = m->contract->contract != NULL && m->contract->contract->signatories.n_items > 0;
@@ -417,6 +435,23 @@ static void state_findings(struct making *m) {
   work_list_release(&list);
 }
 
+/* "KEY (OWNER): expected 'A', found 'B'": the owner says which of the two is right. */
+static void state_departures(struct making *m) {
+  const struct board_run *run = m->to->answered.run;
+  struct arena *arena = &m->to->arena;
+  if (run == NULL || m->to->answered.answer.state != ANSWER_NOT_AS_ORDERED) return;
+  for (size_t i = 0; i < run->summary->n_departures; i++) {
+    const char *text = run->summary->departures[i], *open = strstr(text, " ("), *close = open != NULL ? strstr(open, "): ") : NULL;
+    struct meeting_item *s = state(m, MEETING_CONTESTED, arena_printf(arena, "Not as ordered: %s.", text));
+    s->entry = run->index;
+    s->run = (size_t)(run - m->board->runs);
+    if (close != NULL)
+      (void)state_next(m, arena_text(arena, open + 2, (size_t)(close - open - 2)),
+                       arena_printf(arena, "Deliver what was ordered, or have the terms changed: %s.", text),
+                       arena_printf(arena, "%s && lynxbench show %.8s.lynx", command_get(m, run), hex_of(m, run)));
+  }
+}
+
 /* Whose layer it concerns, by the contract and not by who contests; else a team that may decide it: not the one that measured. */
 static const char *contest_owner(const struct making *m, const struct board_run *run, const struct standing_contest *contest) {
   const struct contract *c = m->contract->contract;
@@ -474,16 +509,18 @@ static void state_unpublished(struct making *m) {
 }
 
 void meeting_make(const struct board *board, const struct board_contract *contract, struct meeting *ret) {
-  *ret = (struct meeting){.items = NULL};
+  *ret = (struct meeting){.contract = contract->contract};
   struct making m = {.board = board, .contract = contract, .to = ret};
   m.report = board_report(contract);
   buffer_init(&m.text, TEXT_MAX);
   (void)buffer_text(&m.text, "");
   find_headline(&m);
-  char *title = arena_copy(&ret->arena, make_title(&m));
-  title[0] = (char)toupper((unsigned char)title[0]);
-  ret->title = title;
+  char *trend = arena_copy(&ret->arena, make_trend(&m));
+  trend[0] = (char)toupper((unsigned char)trend[0]);
+  ret->trend = trend;
+  contract_answer_make(board, contract, m.run, &ret->arena, &ret->answered);
   ret->lead = make_lead(&m);
+  state_departures(&m);
   state_figure(&m);
   state_signatures(&m);
   state_contests(&m);

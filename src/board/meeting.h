@@ -5,7 +5,7 @@
 #ifndef BOARD_MEETING_H
 #define BOARD_MEETING_H
 
-#include "board/board.h"
+#include "board/contract_answer.h"
 
 enum meeting_kind { MEETING_AGREED, MEETING_CONTESTED, MEETING_UNKNOWN, MEETING_NEXT, MEETING_KINDS };
 
@@ -20,11 +20,13 @@ struct meeting_item {
 
 struct meeting {
   struct arena arena;
-  const char *title; /* the verdict */
+  const struct contract *contract; /* NULL: its words are not known */
+  struct contract_answer answered; /* what the contract asks, and its answer */
+  const char *trend;               /* the figure over time: "output throughput fell from ..." */
   const char *lead;
-  const struct history_series *headline; /* the figure in the title; NULL: none */
+  const struct history_series *headline; /* the figure that is followed; NULL: none */
   const struct history_value *value;     /* of the newest run that was no re-run to verify another */
-  bool worse;                            /* since the last change of the figure in the title */
+  bool worse;                            /* since the last change of that figure */
   bool unclaimed;                        /* it was run, and no run of it supports a claim */
   bool contested;                        /* a contest is open, or a figure was not reproduced */
   struct meeting_item *items;

@@ -7,7 +7,8 @@
  *   done        the change is made; no run has measured it
  *   closed      a run that was recorded after the change was started measured it: improved (result/effect.h)
  *   open again  a run measured it and it did not improve; or it was found in that run or in a later one; or recorded again since
- * What a measurement says is computed here, from the signed summaries of two runs of the finding's contract; of others nothing follows.
+ * What a measurement says is computed here, from the signed summaries of two runs of the finding's contract, or of one that differs from
+ * it in nothing but what was changed: load, answers and objectives are the same. Of others nothing follows.
  * Order    by contract as the board has them; then state, open first; then the newest first
  * Memory   borrows the board until it is updated; work_list_release */
 #ifndef BOARD_WORK_H
@@ -61,6 +62,7 @@ bool work_next(const struct board *board, const struct work_item *item, struct a
  * of the changes' own effects, which need not add up; with whatever else changed between. */
 struct work_total {
   const struct board_run *first, *last;
+  const char *change;           /* the last that was measured */
   size_t n_changes, n_improved; /* pairs of runs of this contract that were measured; those between which it improved */
   struct effect_measured effect;
 };

@@ -130,7 +130,7 @@ static void write_said(void *context, struct json_writer *json) {
 
 static bool take_executor(void *context, const struct ledger_entry *entry, const char *subject) {
   bool *known = context;
-  *known = strcmp(entry->statement.kind, "bundle") == 0 && strcmp(subject, "executor") == 0;
+  *known = strcmp(entry->statement.kind, "bundle") == 0 && strncmp(subject, "executor", 8) == 0;
   return !*known;
 }
 
@@ -148,6 +148,8 @@ static bool is_new_executor(struct ledger_file *file, const struct summary *summ
 /* Facts that would take most of an entry, or that were withheld in part, are left out: the bundle says the same. */
 static void write_executors(struct ledger_file *file, struct bundle *bundle, const struct summary *summary, struct entry *entry,
                             struct said *ret) {
+  /* subjects have different names, and those that follow the first begin as it does: take_executor */
+  static const char *const names[EXECUTORS_MAX] = {"executor", "executor-2", "executor-3"};
   struct json_writer json;
   size_t n = 0;
   json_begin(&json, &ret->executors);
@@ -165,7 +167,7 @@ static void write_executors(struct ledger_file *file, struct bundle *bundle, con
       json_put_text(&json, "fingerprint", found);
       json_put_text(&json, "facts", text.data);
       json_close(&json);
-      entry_subject_hex(entry, "executor", found);
+      entry_subject_hex(entry, names[n], found);
       n++;
     }
     buffer_release(&text);

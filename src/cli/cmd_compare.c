@@ -158,9 +158,14 @@ static int run_both(const struct arguments *arguments, struct side sides[2]) {
 
 /* --- saying what came out --- */
 
-static void write_json(const struct comparison_list *list, const struct difference_list *differences, struct buffer *out) {
+static void write_json(struct result *a, struct result *b, struct comparison_list *list, const struct difference_list *differences,
+                       struct buffer *out) {
   struct json_writer json;
+  struct comparison_answer answer;
+  comparison_answer(a, b, list, &answer);
   json_begin_object(&json, out);
+  json_put_text(&json, "answer", answer.sentence);
+  json_put_text(&json, "better", answer.winner[0] != 0 ? answer.winner : NULL);
   json_put_bool(&json, "interleaved", list->paired);
   json_put_double(&json, "margin", list->margin);
   json_put_double(&json, "confidence", list->confidence);
@@ -246,7 +251,7 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
     complain("A and B are the same bundle: every ratio is 1, and its interval is that of two independent runs\n");
   size_t n_refusals = tell_refusals(&a, "A") + tell_refusals(&b, "B");
   buffer_init(&out, 64 << 20);
-  if (arguments->option[FLAG_JSON] != NULL) write_json(&list, &differences, &out);
+  if (arguments->option[FLAG_JSON] != NULL) write_json(&a.result, &b.result, &list, &differences, &out);
   else
     (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
                           &out); /* an overflow: reported below */

@@ -241,12 +241,17 @@ static bool fetch_before(const struct pen *pen, struct measuring *m) {
 /* What can show nothing of the change is refused. */
 static bool is_sound(const struct measuring *m) {
   const struct result *before = &m->file[0].result, *after = &m->file[1].result;
-  const char *contract = m->answers ? m->view.item->contract->hex : before->contract_digest;
-  if (strcmp(before->contract_digest, after->contract_digest) != 0 || strcmp(before->contract_digest, contract) != 0) {
-    complain("lynxbench iterate measure: found runs of different contracts, accepted: two runs of %s\n",
-             m->answers ? "the finding's contract" : "one contract");
-    return false;
-  }
+  struct arena arena = {0};
+  const char *unlike = contract_difference(&before->contract, &after->contract, CONTRACT_LIKE_LOAD, &arena);
+  if (unlike == NULL) unlike = contract_difference(&before->contract, &after->contract, CONTRACT_LIKE_GOODS, &arena);
+  if (unlike != NULL)
+    complain("lynxbench iterate measure: found runs of different contracts (%s); accepted: the same load, answers and objectives\n",
+             unlike);
+  else if (m->answers && strcmp(before->contract_digest, m->view.item->contract->hex) != 0)
+    complain("lynxbench iterate measure: %s: found a run of another contract; accepted: one of the finding's contract\n", m->path[0]);
+  bool alike = unlike == NULL && (!m->answers || strcmp(before->contract_digest, m->view.item->contract->hex) == 0);
+  arena_release(&arena);
+  if (!alike) return false;
   if (bundle_files_interleaved(&m->file[0], &m->file[1]) || after->started_ns >= before->started_ns) return true;
   complain("lynxbench iterate measure: %s began before %s; accepted: the run from before the change, then the one from after it\n",
            m->path[1], m->path[0]);

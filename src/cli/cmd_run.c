@@ -11,6 +11,7 @@
 #include "cli/quick_run.h"
 #include "cli/run_part.h"
 #include "cli/server_look.h"
+#include "result/answer.h"
 #include "report/text.h"
 
 enum {
@@ -52,8 +53,8 @@ static const struct option_spec options[] = {
     [FLAG_PY_SPY] = OPTION("py-spy", "PATH",
                            "the py-spy to profile Python by (default: beside lynxbench, or in /usr/bin or /usr/local/bin)")};
 
-/* Nothing answered: 3. The machine or the instrument made it invalid: 4. */
-static int judge(const char *path) {
+/* Nothing answered: 3. The machine or the instrument made it invalid: 4. answer: to the contract's question, in one sentence. */
+static int judge(const char *path, struct buffer *answer) {
   struct bundle_file file;
   int64_t n_ok = 0;
   bool invalid = false, uncertain = false;
@@ -73,12 +74,15 @@ static int judge(const char *path) {
         "`lynxbench show %s --claim` says more\n",
         shell_word(path));
   invalid = invalid || file.result.n_conditions > 0;
+  struct answer of_run;
+  answer_of_result(&file.result, &of_run);
+  (void)buffer_text(answer, of_run.sentence);
   bundle_file_close(&file);
   return n_ok == 0 ? EXIT_INCONCLUSIVE : invalid ? EXIT_CONDITIONS : uncertain ? EXIT_INCONCLUSIVE : EXIT_HOLDS;
 }
 
 /* The exit code: it is not what the line says where the line cannot be written. */
-static int write_json(const char *path, const struct run_outcome *outcome, int code) {
+static int write_json(const char *path, const struct run_outcome *outcome, const struct buffer *answer, int code) {
   struct buffer text;
   struct json_writer json;
   buffer_init(&text, 65536);
@@ -87,6 +91,7 @@ static int write_json(const char *path, const struct run_outcome *outcome, int c
   json_put_text(&json, "ended", bundle_end_text(outcome->end));
   json_put_text(&json, "why", outcome->why);
   json_put_text(&json, "root", outcome->root);
+  if (answer->length > 0) json_put_text(&json, "answer", answer->data);
   json_put_int(&json, "exit", code);
   json_close(&json);
   bool good = json_finish(&json) && buffer_text(&text, "\n") && write_buffer(NULL, &text);
@@ -148,18 +153,23 @@ static int run_contract_file(const struct arguments *arguments, const char *cont
   r.request.meta = recording.link.meta;
   r.request.n_meta = recording.begun ? LYNX_COUNT(recording.link.meta) : 0;
   int code = contract_run_whole(&r);
-  if (code == EXIT_HOLDS && !r.request.observation.on && file.contract.regime.load != LOAD_OBSERVED) code = judge(out);
+  struct buffer answer;
+  buffer_init(&answer, 1 << 16);
+  if (code == EXIT_HOLDS && !r.request.observation.on && file.contract.regime.load != LOAD_OBSERVED) code = judge(out, &answer);
   if (!recording_end(&recording, out, r.outcome.sealed, arguments->option[FLAG_JSON] != NULL) && code == EXIT_HOLDS) code = EXIT_CONDITIONS;
-  if (arguments->option[FLAG_JSON] != NULL) code = write_json(out, &r.outcome, code);
+  if (arguments->option[FLAG_JSON] != NULL) code = write_json(out, &r.outcome, &answer, code);
   else if (r.status == LYNX_OK) {
+    bool shown = server_is_url(arguments->positional[0]); /* with its figures, below */
+    if (answer.length > 0 && part.count == 0 && !shown) say("%s\n", answer.data);
     say("%s: %s (%s), root %.16s\n", out, bundle_end_text(r.outcome.end), r.outcome.why, r.outcome.root);
-    if (server_is_url(arguments->positional[0])) print_result(out);
+    if (shown) print_result(out);
     if (r.request.observation.on) say("next: lynxbench profile %s\n", shell_word(out));
     else if (part.count > 0) say("next, with all %lld parts: lynxbench merge ...\n", (long long)part.count);
     else
       say("next: lynxbench show %s; lynxbench show %s --claim; lynxbench show %s --html PAGE.html\n", shell_word(out), shell_word(out),
           shell_word(out));
   }
+  buffer_release(&answer);
   contract_file_release(&file);
   return code;
 }

@@ -60,17 +60,17 @@ void contract_file_take(struct buffer text, struct contract_file *ret) {
 }
 
 void contract_file_print_problems(const struct contract_file *file, const char *path, bool warnings, bool unstated, FILE *to) {
-  static const char *const labels[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
   for (size_t i = 0; i < file->problems.n_items; i++) {
     const struct problem *p = &file->problems.items[i];
-    if ((p->kind == PROBLEM_WARNING && !warnings) || (p->kind == PROBLEM_UNSTATED && !unstated)) continue;
+    bool open = p->kind == PROBLEM_UNSTATED || p->kind == PROBLEM_ADVICE;
+    if ((p->kind == PROBLEM_WARNING && !warnings) || (open && !unstated)) continue;
     if (p->line > 0) say_to(to, "%s:%d: ", path, p->line);
     else say_to(to, "%s: ", path);
-    if (p->kind == PROBLEM_UNSTATED) say_to(to, "%s: %s is %s: %s\n", labels[p->kind], p->field, p->found, p->accepted);
+    if (open) say_to(to, "%s: %s is %s: %s\n", problem_kind_text(p->kind), p->field, p->found, p->accepted);
     else if (p->accepted[0] == 0) {
       bool whole = p->field[0] == 0 || strcmp(p->field, "contract") == 0; /* of the file */
-      say_to(to, "%s: %s%s%s\n", labels[p->kind], whole ? "" : p->field, whole ? "" : ": ", p->found);
-    } else say_to(to, "%s: %s: found %s; accepted: %s\n", labels[p->kind], p->field, p->found, p->accepted);
+      say_to(to, "%s: %s%s%s\n", problem_kind_text(p->kind), whole ? "" : p->field, whole ? "" : ": ", p->found);
+    } else say_to(to, "%s: %s: found %s; accepted: %s\n", problem_kind_text(p->kind), p->field, p->found, p->accepted);
   }
 }
 

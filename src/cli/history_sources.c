@@ -264,7 +264,7 @@ static void take_said(struct history_sources *s, const struct ledger_run *run, s
   (void)snprintf(root, sizeof root, "%.64s", said->bundle);
   bool has_file = hex_decode(said->file, source.digest, DIGEST_BYTES);
   /* Figures of another analysis are none to follow beside ours: they are computed again. */
-  if (said->has_summary && said->summary.analysis == ANALYSIS_VERSION) {
+  if (said->has_summary && summary_counts(&said->summary)) {
     add_run(s, label, root, &source, &said->summary);
     return;
   }

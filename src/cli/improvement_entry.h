@@ -40,7 +40,7 @@ void finding_release(struct finding_entry *finding);
 struct iteration {
   const char *path[2]; /* bundles: before, after */
   struct result *result[2];
-  const struct comparison_list *list;
+  struct comparison_list *list;
   const char *change;                  /* in words */
   const struct finding_entry *finding; /* that it answers; NULL */
 };

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "report/answer_report.h"
 #include "report/claim_json.h"
 #include "report/standing_report.h"
 #include "report/text.h"
@@ -16,9 +17,11 @@ static bool all_made(const struct result *result, const struct claim *claims) {
   return n_made == n_wanted && n_made > 0;
 }
 
-static void write_text(const struct result *result, const struct claim *claims, const struct standing *standing, struct buffer *out) {
+static void write_text(const struct answer *answer, const struct result *result, const struct claim *claims,
+                       const struct standing *standing, struct buffer *out) {
+  answer_text(answer, color_wanted(stdout), out);
   for (size_t i = 0; i < result->n_precisions; i++) {
-    if (i > 0) (void)buffer_text(out, "\n");
+    (void)buffer_text(out, "\n");
     (void)text_claim(result, &claims[i], color_wanted(stdout), out);
   }
   if (standing != NULL) (void)text_standing(standing, color_wanted(stdout), out);
@@ -43,8 +46,11 @@ int show_claim(struct bundle_file *file, const struct standing *standing, bool a
   buffer_init(&out, 64 << 20);
   struct claim *claims = claim_build_all(&file->result);
   if (standing != NULL && standing->is_rival) refuse_rival(&file->result, claims, standing);
-  if (as_json) (void)json_claims(claims, file->result.n_precisions, standing, &out);
-  else write_text(&file->result, claims, standing, &out);
+  struct answer answer;
+  answer_of_result(&file->result, &answer);
+  if (standing != NULL && standing->is_rival) answer_refuse(&answer, claims[0].reasons[0]);
+  if (as_json) (void)json_claims(&answer, claims, file->result.n_precisions, standing, &out);
+  else write_text(&answer, &file->result, claims, standing, &out);
   bool good = write_buffer(NULL, &out); /* one that overflowed, too, is reported here */
   bool holds = all_made(&file->result, claims);
   buffer_release(&out);

@@ -55,7 +55,7 @@ static void write_section(struct json_writer *json, const struct field_table *ta
   for (size_t i = 0; i < table->n_fields; i++) {
     const struct field *field = &table->fields[i];
     bool has_value = field_is_set(section, i) || field->fallback != NULL ||
-                     (field->type == FIELD_SECTION && !field_table_demands(field->table));
+                     (field->type == FIELD_SECTION && !field->later && !field_table_demands(field->table));
     if (!has_value) continue;
     json_key(json, field->name);
     write_value(json, field, field_of(section, field));

@@ -373,4 +373,5 @@ void contract_check(const struct contract *contract, struct problem_list *proble
   check_accuracy(contract, problems);
   check_lengths(contract, problems);
   check_names(contract, problems);
+  question_check(contract, problems);
 }

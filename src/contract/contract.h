@@ -67,6 +67,19 @@ enum search_arrivals { SEARCH_POISSON, SEARCH_CONSTANT };
 enum api_kind { API_COMPLETIONS, API_CHAT, API_RESPONSES, API_EMBEDDINGS, API_NATIVE, API_NATIVE_CHAT };
 enum latency_origin { LATENCY_FROM_SCHEDULED, LATENCY_FROM_SENT };
 enum grade { GRADE_A, GRADE_B, GRADE_C, GRADE_D };
+/* What a contract asks: each kind has one rule that answers it (result/answer.h). */
+enum question_kind {
+  QUESTION_HOW_FAST,
+  QUESTION_HOW_MANY,
+  QUESTION_BETTER,
+  QUESTION_AS_ORDERED,
+  QUESTION_COST,
+  QUESTION_WHICH,
+  QUESTION_LIMIT,
+  QUESTION_PRECISION,
+  QUESTION_KINDS
+};
+enum operating_target { TARGET_LATENCY, TARGET_THROUGHPUT, TARGET_COST };
 
 /* A request is due when one before it has ended, not by a schedule. */
 bool load_is_closed(enum load_kind load);
@@ -212,10 +225,17 @@ struct contract_cost {
   double price_per_hour, power_watts;
 };
 
+struct contract_targets {
+  uint64_t set;
+  int optimise_for;
+  double requests_per_s, cost_per_million, demand_per_s;
+};
+
 struct contract {
   uint64_t set;
   int64_t version;
   const char *name, *question;
+  int question_kind; /* contract_asks tells it where it is not stated */
   struct contract_where where;
   struct contract_executor executor;
   struct contract_workload workload;
@@ -229,6 +249,7 @@ struct contract {
   struct contract_accuracy accuracy;
   struct contract_decision decision;
   struct contract_cost cost;
+  struct contract_targets targets;
   struct text_map owners;
   struct text_list signatories;
   int least_grade;
@@ -236,7 +257,8 @@ struct contract {
 
 /* --- what is wrong, and what is left unsaid --- */
 
-enum problem_kind { PROBLEM_ERROR, PROBLEM_WARNING, PROBLEM_UNSTATED };
+enum problem_kind { PROBLEM_ERROR, PROBLEM_WARNING, PROBLEM_UNSTATED, PROBLEM_ADVICE, PROBLEM_KINDS };
+const char *problem_kind_text(enum problem_kind kind);
 
 struct problem {
   enum problem_kind kind;
@@ -263,6 +285,15 @@ bool contract_states(const struct contract *contract, const char *path);
 
 /* A: nothing left unstated; B: up to 2 things; C: up to 5; D: more. */
 enum grade contract_grade(const struct problem_list *problems);
+
+/* The kind of its question: as stated; else by the question's words, else by what it measures. */
+enum question_kind contract_asks(const struct contract *contract);
+const char *question_kind_text(enum question_kind kind);  /* "how_many" */
+const char *question_kind_words(enum question_kind kind); /* "How many requests can it sustain?" */
+/* What the contract lacks to be answered; NULL: nothing. In words: "no price (cost.price_per_hour)" */
+const char *question_kind_lacks(const struct contract *contract, enum question_kind kind);
+/* The words of the one that is stated; else a latency where there are objectives, and throughput. */
+enum operating_target contract_target(const struct contract *contract);
 
 /* The canonical form: every field with its meaning and every default written out, in table order. Comments, key order,
  * quoting and the spelling of numbers do not reach it. */

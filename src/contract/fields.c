@@ -460,12 +460,45 @@ static const struct field contract_cost_fields[] = {
 };
 static const struct field_table contract_cost_table = TABLE(contract_cost);
 
+static const struct field_choice operating_targets[] = {
+    [TARGET_LATENCY] = {"latency", "answers come fast: the first objective's latency is the figure that counts"},
+    [TARGET_THROUGHPUT] = {"throughput", "much work is done: the throughput counts, where the objectives hold"},
+    [TARGET_COST] = {"cost", "the work costs little: the cost per million output tokens counts, where the objectives hold"},
+};
+static const struct field contract_targets_fields[] = {
+    {"optimise_for", FIELD_CHOICE, AT(contract_targets, optimise_for, int), CHOICES(operating_targets),
+     .help = "what the executor is operated for: the figure that is named first, and by which the better of two is told",
+     .example = "throughput"},
+    {"requests_per_s", FIELD_NUMBER, AT(contract_targets, requests_per_s, double), .least = "0.001", .greatest = "10000000",
+     .help = "what one executor was promised to sustain", .example = "300"},
+    {"cost_per_million", FIELD_NUMBER, AT(contract_targets, cost_per_million, double), .least = "0", .greatest = "1000000000",
+     .help = "what a million output tokens were promised to cost, in cost.currency (requests, where answers hold no tokens)",
+     .example = "2.5"},
+    {"demand_per_s", FIELD_NUMBER, AT(contract_targets, demand_per_s, double), .least = "0.001", .greatest = "10000000",
+     .help = "requests per second that all executors together have to answer", .example = "1200"},
+};
+static const struct field_table contract_targets_table = TABLE(contract_targets);
+
+const struct field_choice question_kinds[QUESTION_KINDS] = {
+    [QUESTION_HOW_FAST] = {"how_fast", "How fast is it?"},
+    [QUESTION_HOW_MANY] = {"how_many", "How many requests can it sustain?"},
+    [QUESTION_BETTER] = {"better", "Did it get better, and by how much?"},
+    [QUESTION_AS_ORDERED] = {"as_ordered", "Is it what was agreed or ordered?"},
+    [QUESTION_COST] = {"cost", "What does the work cost?"},
+    [QUESTION_WHICH] = {"which", "Which is better?"},
+    [QUESTION_LIMIT] = {"limit", "What limits it, and whose is that?"},
+    [QUESTION_PRECISION] = {"precision", "May the precision be lowered?"},
+};
+
 static const struct field contract_fields[] = {
     {"lynxbench", FIELD_INTEGER, AT(contract, version, int64_t), .least = "1", .greatest = "1", .required = true,
      .help = "the version of this format", .example = "1"},
     {"name", FIELD_TEXT, AT(contract, name, const char *), .fallback = "unnamed", .help = "a short name", .example = "chat-latency"},
     {"question", FIELD_TEXT, AT(contract, question, const char *), .disclose = true, .help = "what the teams want to know",
      .example = "Does the chat model hold its objective at 20 requests/s?"},
+    {"question_kind", FIELD_CHOICE, AT(contract, question_kind, int), CHOICES(question_kinds),
+     .help = "which kind of question that is: it decides which figure answers it. Left out, it is taken from the question's words",
+     .example = "how_fast"},
     {"where", FIELD_SECTION, AT(contract, where, struct contract_where), .table = &contract_where_table,
      .help = "where it may run, and what must not be exceeded"},
     {"executor", FIELD_SECTION, AT(contract, executor, struct contract_executor), .table = &contract_executor_table,
@@ -491,6 +524,8 @@ static const struct field contract_fields[] = {
     {"decision", FIELD_SECTION, AT(contract, decision, struct contract_decision), .table = &contract_decision_table,
      .help = "how a re-run verifies or contests"},
     {"cost", FIELD_SECTION, AT(contract, cost, struct contract_cost), .table = &contract_cost_table, .help = "where cost is asked"},
+    {"targets", FIELD_SECTION, AT(contract, targets, struct contract_targets), .table = &contract_targets_table, .later = true,
+     .help = "what was promised, and for what it is operated"},
     {"owners", FIELD_MAP, AT(contract, owners, struct text_map), .disclose = true, .help = "layer: team, where it is not the usual one",
      .example = "{serving: Inference team}"},
     {"signatories", FIELD_TEXTS, AT(contract, signatories, struct text_list), .disclose = true,

@@ -33,6 +33,7 @@ struct field {
   size_t n_choices;
   const struct field_table *table; /* of a section */
   bool required;
+  bool later;    /* a section that contracts of before do not know: left out, it is not in the canonical form */
   bool disclose; /* left out, it is listed as unstated and lowers the grade */
   const char *help, *example;
 };
@@ -63,5 +64,9 @@ static inline bool field_is_set(const void *section, size_t index) {
 bool field_table_demands(const struct field_table *table);
 
 void contract_check(const struct contract *contract, struct problem_list *problems);
+/* Can its question be answered by what it measures? */
+void question_check(const struct contract *contract, struct problem_list *problems);
+
+extern const struct field_choice question_kinds[QUESTION_KINDS];
 
 #endif

@@ -99,7 +99,9 @@ enum lynxbench_status lynxbench_bundle_result(struct lynxbench_bundle *b, char *
 enum lynxbench_status lynxbench_bundle_claims(struct lynxbench_bundle *b, char **ret, struct lynxbench_error *error) {
   struct buffer text;
   buffer_init(&text, TEXT_MAX);
-  return take_text(&text, json_claims(claim_build_all(&b->result), b->result.n_precisions, NULL, &text), ret, error);
+  struct answer answer;
+  answer_of_result(&b->result, &answer);
+  return take_text(&text, json_claims(&answer, claim_build_all(&b->result), b->result.n_precisions, NULL, &text), ret, error);
 }
 
 enum lynxbench_status lynxbench_bundle_contract(struct lynxbench_bundle *b, char **ret, struct lynxbench_error *error) {

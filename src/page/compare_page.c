@@ -63,7 +63,7 @@ static const struct summary_figure *same_figure(const struct board_run *b, const
 static void add_value(struct table *t, const struct summary_figure *figure) {
   struct buffer text;
   buffer_init(&text, TEXT_MAX);
-  if (figure != NULL) history_put_figure(figure->value, figure->low, figure->high, figure->unit, &text);
+  if (figure != NULL) figure_put(figure->value, figure->low, figure->high, figure->unit, &text);
   table_number(t, figure != NULL ? figure->value : NAN, text.data);
   table_number(t, figure != NULL ? figure->low : NAN, NULL);
   table_number(t, figure != NULL ? figure->high : NAN, NULL);

@@ -6,6 +6,7 @@
 #include "page/frame.h"
 #include "page/spark.h"
 #include "page/data_table.h"
+#include "report/answer_report.h"
 
 enum { RUNS_SHOWN = 50, TEXT_MAX = 1 << 16 };
 
@@ -20,7 +21,7 @@ static void put_series(struct frame *f, const struct board_contract *c, const st
   markup_whole(m, "td", NULL, s->precision);
   markup_whole(m, "td", NULL, s->figure);
   buffer_clear(text);
-  history_put_figure(newest.value->value, newest.value->low, newest.value->high, s->unit, text);
+  figure_put(newest.value->value, newest.value->low, newest.value->high, s->unit, text);
   if (newest.no_claim != NULL) (void)buffer_text(text, ", no claim");
   markup_whole(m, "td", newest.no_claim != NULL ? "n dim" : "n", text->data);
   markup_open(m, "td", NULL);
@@ -183,7 +184,7 @@ static void add_figure(struct frame *f, struct table *t, const struct board_run 
   table_text(t, p != NULL ? p->name : NULL);
   table_text(t, figure != NULL ? figure->name : NULL);
   table_text(t, figure != NULL ? figure->unit : NULL);
-  if (figure != NULL) history_put_value(figure->value, figure->unit, &text);
+  if (figure != NULL) figure_put_value(figure->value, figure->unit, &text);
   table_number(t, figure != NULL ? figure->value : NAN, text.data);
   table_number(t, figure != NULL ? figure->low : NAN, NULL);
   table_number(t, figure != NULL ? figure->high : NAN, NULL);
@@ -245,8 +246,11 @@ static void put_head(struct frame *f, const struct board_contract *c, const stru
   char above[400];
   size_t n, n_signed = board_signed(c, &n);
   (void)snprintf(above, sizeof above, "contract %.200s · %.8s · signed by %zu of %zu", c->name, c->hex, n_signed, n);
-  frame_title(f, above, meeting->title);
-  markup_whole(m, "p", "lead", meeting->lead);
+  markup_whole(m, "p", "above", above);
+  answer_html(&meeting->answered.answer, m->out);
+  markup_open(m, "p", "class", "lead", NULL);
+  markup_printf(m, "%s. %s", meeting->trend, meeting->lead);
+  markup_close(m);
   markup_open(m, "p", NULL);
   markup_link(m, "button", "The meeting page", "%smeeting/%s.html", f->up, c->hex);
   markup_close(m);
@@ -256,7 +260,6 @@ static void put_terms(struct frame *f, const struct board_contract *c) {
   struct markup *m = &f->markup;
   if (c->text == NULL) return;
   frame_heading(f, "Terms");
-  if (c->contract != NULL && c->contract->question != NULL) markup_whole(m, "p", NULL, c->contract->question);
   markup_open(m, "details", NULL);
   markup_whole(m, "summary", NULL, "The contract, as it was signed");
   markup_whole(m, "pre", NULL, c->text);

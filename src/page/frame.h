@@ -3,6 +3,7 @@
 #define PAGE_FRAME_H
 
 #include "page/markup.h"
+#include "executor/disclose.h"
 #include "page/source.h"
 
 enum page_form { FORM_HTML, FORM_JSON, FORM_CSV };
@@ -55,7 +56,7 @@ void meeting_page(struct frame *frame, const struct board_contract *contract);
 /* inside: what `lynxbench show --html - --inside` made of its bundle; NULL: not to be had, and why */
 void result_page(struct frame *frame, const struct board_run *run, const struct buffer *inside, const char *why);
 /* The same for one who has a link to it alone; level: how much of it is shown. */
-void shared_page(struct frame *frame, const struct board_run *run, const char *level, const struct buffer *inside, const char *why);
+void shared_page(struct frame *frame, const struct board_run *run, enum disclosure level, const struct buffer *inside, const char *why);
 /* Two runs or more; what their bundles say is asked of the frame's pages. */
 void compare_page(struct frame *frame, const struct compared *runs);
 

@@ -140,14 +140,24 @@ static bool is_namesake(const struct board *b, const struct board_contract *cont
 
 static void write_card(struct markup *m, const struct board *b, const struct card *c) {
   const struct board_contract *contract = c->contract;
+  struct arena arena = {0};
   markup_open(m, "article", "class", "contract", NULL);
   markup_open(m, "div", NULL);
   markup_open(m, "h2", NULL);
   markup_link(m, NULL, contract->name[0] != 0 ? contract->name : contract->hex, "contract/%s.html", contract->hex);
   if (contract->name[0] != 0 && is_namesake(b, contract)) markup_printf(m, " %.8s", contract->hex);
   markup_close(m);
-  if (contract->contract != NULL && contract->contract->question != NULL) markup_whole(m, "p", "question", contract->contract->question);
-  markup_whole(m, "p", c->meeting.worse || c->meeting.contested ? "verdict bad" : "verdict", c->meeting.title);
+  const struct answer *answer = &c->meeting.answered.answer;
+  markup_whole(m, "p", "question", answer->question);
+  markup_open(m, "p", "class", "verdict", NULL);
+  markup_whole(m, "b", NULL, answer->sentence);
+  markup_text(m, " ");
+  markup_open(m, "span", "class", arena_printf(&arena, "state %s", answer_state_class(answer->state)), NULL);
+  markup_printf(m, "%s %s", answer_state_icon(answer->state), answer_state_text(answer->state));
+  markup_close(m);
+  markup_close(m);
+  if (c->meeting.headline != NULL && c->meeting.headline->n_values > 1)
+    markup_whole(m, "p", c->meeting.worse ? "trend bad" : "trend", c->meeting.trend);
   put_standing(m, c);
   put_findings(m, b, contract);
   markup_open(m, "p", "class", "dim", NULL);
@@ -159,6 +169,7 @@ static void write_card(struct markup *m, const struct board *b, const struct car
   markup_close(m);
   if (c->meeting.headline != NULL && c->meeting.headline->n_values > 1) spark_put(m, &contract->history, c->meeting.headline);
   markup_close(m);
+  arena_release(&arena);
 }
 
 static void put_card(struct frame *f, struct card *c) {
@@ -263,7 +274,9 @@ static void put_page(struct frame *f, const struct place *places, size_t n) {
 static const struct table_column columns[] = {{"contract", "contract", false},
                                               {"digest", NULL, false},
                                               {"question", NULL, false},
-                                              {"verdict", "verdict", false},
+                                              {"answer", "answer", false},
+                                              {"state", "state", false},
+                                              {"trend", "trend", false},
                                               {"worse", NULL, false},
                                               {"contested", NULL, false},
                                               {"figure", "figure", false},
@@ -285,8 +298,10 @@ static void add_row(struct table *t, const struct card *c) {
   const struct history_value *v = c->meeting.value;
   table_text(t, c->contract->name);
   table_text(t, c->contract->hex);
-  table_text(t, c->contract->contract != NULL ? c->contract->contract->question : NULL);
-  table_text(t, c->meeting.title);
+  table_text(t, c->meeting.answered.answer.question);
+  table_text(t, c->meeting.answered.answer.sentence);
+  table_text(t, answer_state_text(c->meeting.answered.answer.state));
+  table_text(t, c->meeting.trend);
   table_text(t, c->meeting.worse ? "yes" : "no");
   table_text(t, c->meeting.contested ? "yes" : "no");
   table_text(t, s != NULL ? s->figure : NULL);

@@ -2,7 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/layer.h"
+#include "base/shell.h"
+#include "page/answer_plot.h"
 #include "page/frame.h"
+#include "report/answer_report.h"
 
 static const char *const kinds[MEETING_KINDS] = {
     [MEETING_AGREED] = "agreed", [MEETING_CONTESTED] = "contested", [MEETING_UNKNOWN] = "not known", [MEETING_NEXT] = "next"};
@@ -38,31 +42,100 @@ static void put_column(struct frame *f, const struct meeting *meeting, enum meet
   markup_close(m);
 }
 
-static void put_next(struct frame *f, const struct meeting *meeting) {
+/* --- what limits it --- */
+
+static void put_limit(struct frame *f, const struct meeting *meeting) {
   struct markup *m = &f->markup;
+  const struct contract_answer *a = &meeting->answered;
+  markup_open(m, "p", "class", "limit", NULL);
+  markup_whole(m, "b", NULL, "What limits it: ");
+  if (a->finding == NULL) {
+    markup_text(m, "not known; no finding is recorded. ");
+    markup_whole(m, "code", NULL, "lynxbench diagnose URL");
+  } else {
+    markup_printf(m, "%s (%s), %s. ", a->finding->title, a->finding->whose, a->finding->rung);
+    frame_entry(f, a->finding_entry);
+    markup_text(m, " Whether faster hardware would help is not computed yet: ");
+    markup_whole(m, "code", NULL, "lynxbench decide PERTURBED.lynx --upgrade 'RESOURCE xFACTOR'");
+  }
+  markup_close(m);
+}
+
+/* --- who does what --- */
+
+static void put_who(struct markup *m, const char *who) {
+  const char *group = owner_group(who);
+  markup_open(m, "dt", NULL);
+  markup_text(m, group != NULL ? group : who);
+  if (group != NULL && strcmp(group, who) != 0) markup_whole(m, "small", "dim", who);
+  markup_close(m);
+}
+
+static void put_action(struct markup *m, const struct meeting_item *s) {
+  markup_text(m, s->text);
+  if (s->command[0] != 0) markup_whole(m, "pre", NULL, s->command);
+}
+
+static size_t count_of(const struct meeting *meeting, const char *who) {
   size_t n = 0;
-  for (size_t i = 0; i < meeting->n_items; i++) {
-    const struct meeting_item *s = &meeting->items[i];
-    if (s->kind != MEETING_NEXT) continue;
-    if (n++ == 0) {
-      frame_heading(f, "Next, by owner");
-      markup_open(m, "dl", "class", "next", NULL);
+  for (size_t i = 0; i < meeting->n_items; i++) n += meeting->items[i].kind == MEETING_NEXT && strcmp(meeting->items[i].who, who) == 0;
+  return n;
+}
+
+static bool is_first(const struct meeting *meeting, size_t item) {
+  for (size_t i = 0; i < item; i++)
+    if (meeting->items[i].kind == MEETING_NEXT && strcmp(meeting->items[i].who, meeting->items[item].who) == 0) return false;
+  return true;
+}
+
+/* One step for each team; the others of it are folded. */
+static void put_team(struct frame *f, const struct meeting *meeting, size_t first) {
+  struct markup *m = &f->markup;
+  const struct meeting_item *s = &meeting->items[first];
+  size_t n = count_of(meeting, s->who);
+  put_who(m, s->who);
+  markup_open(m, "dd", NULL);
+  put_action(m, s);
+  if (n > 1) {
+    markup_open(m, "details", "class", "screen", NULL);
+    markup_open(m, "summary", NULL);
+    markup_printf(m, "and %zu more", n - 1);
+    markup_close(m);
+    for (size_t i = first + 1; i < meeting->n_items; i++) {
+      if (meeting->items[i].kind != MEETING_NEXT || strcmp(meeting->items[i].who, s->who) != 0) continue;
+      markup_open(m, "div", NULL);
+      put_action(m, &meeting->items[i]);
+      markup_close(m);
     }
-    markup_whole(m, "dt", NULL, s->who);
-    markup_open(m, "dd", NULL);
-    markup_text(m, s->text);
-    if (s->command[0] != 0) markup_whole(m, "pre", NULL, s->command);
     markup_close(m);
   }
-  if (n > 0) markup_close(m);
+  markup_close(m);
 }
+
+static void put_next(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
+  struct markup *m = &f->markup;
+  frame_heading(f, "Next, by team");
+  markup_open(m, "dl", "class", "next", NULL);
+  for (size_t i = 0; i < meeting->n_items; i++)
+    if (meeting->items[i].kind == MEETING_NEXT && is_first(meeting, i)) put_team(f, meeting, i);
+  for (size_t i = 0; c->contract != NULL && i < c->contract->signatories.n_items; i++) {
+    const char *team = c->contract->signatories.items[i];
+    if (count_of(meeting, team) > 0) continue;
+    put_who(m, team);
+    markup_whole(m, "dd", "dim", "Nothing is asked of you by this evidence.");
+  }
+  markup_close(m);
+}
+
+/* --- the page --- */
 
 static void put_data(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
   struct json_writer json;
   json_begin_object(&json, f->markup.out);
   json_put_text(&json, "contract", c->hex);
   json_put_text(&json, "name", c->name);
-  json_put_text(&json, "verdict", meeting->title);
+  answer_write(&meeting->answered.answer, &json);
+  json_put_text(&json, "trend", meeting->trend);
   json_put_text(&json, "lead", meeting->lead);
   json_put_bool(&json, "worse", meeting->worse);
   json_put_bool(&json, "contested", meeting->contested);
@@ -84,27 +157,39 @@ static void put_data(struct frame *f, const struct board_contract *c, const stru
   json_close(&json);
 }
 
+/* The rest of the evidence: behind links. */
+static void put_links(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
+  struct markup *m = &f->markup;
+  char hex[DIGEST_HEX];
+  markup_open(m, "p", "class", "dim", NULL);
+  if (meeting->answered.run != NULL) {
+    markup_link(m, NULL, "Method, samples and hashes of this result", "%sresult/%s.html", f->up,
+                digest_hex(meeting->answered.run->root, hex));
+    markup_text(m, " · ");
+  }
+  markup_link(m, NULL, "Terms, runs and figures over time", "%scontract/%s.html", f->up, c->hex);
+  markup_close(m);
+}
+
 static void put_page(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
   struct markup *m = &f->markup;
-  const struct history_series *headline = meeting->headline;
   char above[400];
   (void)snprintf(above, sizeof above, "%.200s · contract %.8s", c->name, c->hex);
   frame_begin(f, c->name[0] != 0 ? c->name : c->hex, "json");
-  frame_title(f, above, meeting->title);
-  if (c->contract != NULL && c->contract->question != NULL) markup_whole(m, "p", "question", c->contract->question);
+  markup_whole(m, "p", "above", above);
+  answer_html(&meeting->answered.answer, m->out);
   markup_whole(m, "p", "lead", meeting->lead);
-  if (headline != NULL && headline->n_values > 1) {
-    frame_plot(f, c, headline);
-  }
+  answer_tiles_html(&meeting->answered.answer, m->out);
+  bool drawn = answer_plot(m, meeting);
+  if (meeting->headline != NULL && meeting->headline->n_values > 1 && (!drawn || meeting->worse)) frame_plot(f, c, meeting->headline);
+  put_limit(f, meeting);
   markup_open(m, "div", "class", "three", NULL);
   put_column(f, meeting, MEETING_AGREED, "Agreed", "Nothing yet.");
   put_column(f, meeting, MEETING_CONTESTED, "Contested", "Nothing.");
   put_column(f, meeting, MEETING_UNKNOWN, "Not known", "Nothing that the ledger shows.");
   markup_close(m);
-  put_next(f, meeting);
-  markup_open(m, "p", "class", "dim", NULL);
-  markup_link(m, NULL, "Terms, runs and figures over time", "%scontract/%s.html", f->up, c->hex);
-  markup_close(m);
+  put_next(f, c, meeting);
+  put_links(f, c, meeting);
   frame_end(f);
 }
 

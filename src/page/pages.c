@@ -163,7 +163,7 @@ static void answer_shared(struct frame *f, const char *what, struct page *ret) {
   }
   buffer_init(&made, PAGE_BYTES_MAX);
   bool known = run->has_file && pages->view != NULL && pages->view(pages->context, views[level], run->file, NULL, &made);
-  shared_page(f, run, disclosure_text(level), known ? &made : NULL, "Its file is not in this ledger, or it cannot be read.");
+  shared_page(f, run, level, known ? &made : NULL, "Its file is not in this ledger, or it cannot be read.");
   buffer_release(&made);
 }
 

@@ -4,6 +4,8 @@
 #include "board/work.h"
 #include "base/shell.h"
 #include "page/frame.h"
+#include "report/answer_report.h"
+#include "report/withholding.h"
 
 static void put_item(struct frame *f, const char *class, const char *text, uint64_t entry) {
   struct markup *m = &f->markup;
@@ -75,19 +77,17 @@ static void put_section(struct frame *f, const struct board_run *run, const char
   markup_close(&f->markup);
 }
 
-/* Its first figure, or why it has none. */
-static const char *title_of(const struct board_run *run, struct arena *arena) {
-  const struct summary_precision *p = run->summary != NULL && run->summary->n_precisions > 0 ? &run->summary->precisions[0] : NULL;
-  struct buffer text;
-  if (p == NULL) return "A result whose entry carries no figures";
-  if (p->left_out != NULL || p->n_figures == 0)
-    return arena_printf(arena, "No figure: %s", p->left_out != NULL ? p->left_out : "it has none");
-  const struct summary_figure *figure = &p->figures[0];
-  buffer_init(&text, 4096);
-  history_put_figure(figure->value, figure->low, figure->high, figure->unit, &text);
-  const char *title = arena_printf(arena, "%s at %s", text.data, p->name);
-  buffer_release(&text);
-  return title;
+/* The question and its answer by this run alone. */
+static void put_answer(struct frame *f, const struct board_run *run, enum disclosure level, struct arena *arena) {
+  const struct board_contract *c = &f->pages->board->contracts[run->contract];
+  struct answer answer;
+  struct summary shown;
+  if (run->summary != NULL) withhold_summary(level, run->summary, arena, &shown);
+  answer_make(&(struct answer_evidence){.contract = c->contract, .summary = run->summary != NULL ? &shown : NULL, .file = "RUN.lynx"},
+              arena, &answer);
+  if (run->summary == NULL) answer_refuse(&answer, "No answer yet: the entry carries no figures of this analysis.");
+  withhold_answer(level, &answer);
+  answer_html(&answer, f->markup.out);
 }
 
 static void put_recorded(struct frame *f, const struct board_run *run) {
@@ -125,7 +125,7 @@ void result_page(struct frame *f, const struct board_run *run, const struct buff
   markup_text(m, " · ");
   markup_link(m, NULL, "meeting page", "%smeeting/%s.html", f->up, c->hex);
   markup_close(m);
-  markup_whole(m, "h1", NULL, title_of(run, &arena));
+  put_answer(f, run, DISCLOSE_FULL, &arena);
   put_recorded(f, run);
   markup_open(m, "div", "class", "three", NULL);
   put_section(f, run, "Verified", &arena, put_verifications);
@@ -136,14 +136,16 @@ void result_page(struct frame *f, const struct board_run *run, const struct buff
   arena_release(&arena);
 }
 
-void shared_page(struct frame *f, const struct board_run *run, const char *level, const struct buffer *inside, const char *why) {
+void shared_page(struct frame *f, const struct board_run *run, enum disclosure level, const struct buffer *inside, const char *why) {
   struct markup *m = &f->markup;
   const struct board_contract *c = &f->pages->board->contracts[run->contract];
   struct arena arena = {0};
   frame_begin(f, c->name[0] != 0 ? c->name : "A result", "");
-  frame_title(f, arena_printf(&arena, "result of the contract %s", c->name[0] != 0 ? c->name : c->hex), title_of(run, &arena));
+  markup_whole(m, "p", "above", arena_printf(&arena, "result of the contract %s", c->name[0] != 0 ? c->name : c->hex));
+  put_answer(f, run, level, &arena);
   markup_open(m, "p", "class", "dim", NULL);
-  markup_printf(m, "Recorded by %s on %.20s. Shown by a link to this one result, at the level %s. ", run->by, run->time, level);
+  markup_printf(m, "Recorded by %s on %.20s. Shown by a link to this one result, at the level %s. ", run->by, run->time,
+                disclosure_text(level));
   if (strcmp(run->ended, "complete") != 0 && run->ended[0] != 0) markup_printf(m, "The run was %s.", run->ended);
   markup_close(m);
   markup_open(m, "div", "class", "three", NULL);

@@ -3,8 +3,11 @@
 #include "base/json.h"
 #include "report/standing_report.h"
 
-static void put_claim(const struct claim *claim, const struct standing *standing, struct json_writer *json) {
+static void put_claim(const struct answer *answer, const struct claim *claim, const struct standing *standing, struct json_writer *json) {
   json_open_object(json);
+  json_put_text(json, "question", answer->question);
+  json_put_text(json, "answer", answer->sentence);
+  json_put_text(json, "answer_state", answer_state_text(answer->state));
   json_put_text(json, "precision", claim->precision);
   json_put_text(json, "claim", claim->sentence);
   json_put_texts(json, "refused_because", claim->reasons, claim->n_reasons);
@@ -26,10 +29,10 @@ static void put_claim(const struct claim *claim, const struct standing *standing
   json_close(json);
 }
 
-bool json_claims(const struct claim *claims, size_t n, const struct standing *standing, struct buffer *ret) {
+bool json_claims(const struct answer *answer, const struct claim *claims, size_t n, const struct standing *standing, struct buffer *ret) {
   struct json_writer json;
   json_begin(&json, ret);
   json_open_array(&json);
-  for (size_t i = 0; i < n; i++) put_claim(&claims[i], standing, &json);
+  for (size_t i = 0; i < n; i++) put_claim(answer, &claims[i], standing, &json);
   return json_end_line(&json);
 }

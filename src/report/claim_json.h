@@ -3,9 +3,10 @@
 #define REPORT_CLAIM_JSON_H
 
 #include "ledger/standing.h"
+#include "result/answer.h"
 #include "result/claim.h"
 
-/* standing: in a ledger; NULL: none was asked. */
-bool json_claims(const struct claim *claims, size_t n, const struct standing *standing, struct buffer *ret);
+/* answer: to the contract's question, in each. standing: in a ledger; NULL: none was asked. */
+bool json_claims(const struct answer *answer, const struct claim *claims, size_t n, const struct standing *standing, struct buffer *ret);
 
 #endif

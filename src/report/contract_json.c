@@ -3,7 +3,6 @@
 #include "base/json.h"
 
 bool json_problems(const struct contract *contract, const struct problem_list *problems, struct buffer *ret) {
-  static const char *const kinds[] = {[PROBLEM_ERROR] = "error", [PROBLEM_WARNING] = "warning", [PROBLEM_UNSTATED] = "unstated"};
   struct json_writer json;
   char digest[DIGEST_HEX];
   bool valid = problems->n_errors == 0;
@@ -16,7 +15,7 @@ bool json_problems(const struct contract *contract, const struct problem_list *p
   for (size_t i = 0; i < problems->n_items; i++) {
     const struct problem *p = &problems->items[i];
     json_open_object(&json);
-    json_put_text(&json, "kind", kinds[p->kind]);
+    json_put_text(&json, "kind", problem_kind_text(p->kind));
     json_put_int(&json, "line", p->line);
     json_put_text(&json, "field", p->field);
     json_put_text(&json, "found", p->found);

@@ -113,9 +113,9 @@ static void put_part(const struct gate_report *r, const struct gate_part *p, str
     gate_put_figure(r, f, out);
     if (f->why == NULL) {
       (void)buffer_text(out, " (");
-      history_put_value(f->base, f->unit, out);
+      figure_put_value(f->base, f->unit, out);
       (void)buffer_printf(out, " in %zu runs -> ", f->n_base);
-      history_put_value(f->fresh, f->unit, out);
+      figure_put_value(f->fresh, f->unit, out);
       (void)buffer_text(out, ")");
     }
     (void)buffer_text(out, "\n");
@@ -309,9 +309,9 @@ bool gate_markdown(const struct gate_report *r, struct buffer *out) {
       buffer_clear(&words);
       if (f->why == NULL) {
         (void)buffer_text(&words, " | ");
-        history_put_value(f->base, f->unit, &words);
+        figure_put_value(f->base, f->unit, &words);
         (void)buffer_printf(&words, " (%zu runs) | ", f->n_base);
-        history_put_value(f->fresh, f->unit, &words);
+        figure_put_value(f->fresh, f->unit, &words);
         (void)buffer_text(&words, " | ");
         put_change(f, &words);
       } else (void)buffer_text(&words, " | | | ");

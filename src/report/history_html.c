@@ -114,10 +114,10 @@ static void put_changes(const struct history_report *r, const struct history_eve
     const struct history_series *s = &r->history->series[e->changes[i].series];
     html_text(out, "<tr><td>", s->figure, "</td>");
     buffer_clear(text);
-    history_put_value(c->before, s->unit, text);
+    figure_put_value(c->before, s->unit, text);
     html_text(out, "<td class='n'>", text->data, "</td>");
     buffer_clear(text);
-    history_put_value(c->after, s->unit, text);
+    figure_put_value(c->after, s->unit, text);
     html_text(out, "<td class='n'>", text->data, "</td>");
     buffer_clear(text);
     history_put_change(r, &e->changes[i], text);

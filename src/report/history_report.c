@@ -18,36 +18,6 @@ enum { SPARKS = 40, FACTS_SHOWN = 12, LEFT_OUT_SHOWN = 8 };
 
 /* --- words --- */
 
-void history_put_value(double value, const char *unit, struct buffer *out) {
-  static const struct { const char *unit, *shown; } large[] = {{"bytes/s", "GB/s"}, {"operations/s", "Gop/s"}};
-  char text[48];
-  for (size_t i = 0; i < LYNX_COUNT(large); i++)
-    if (strcmp(unit, large[i].unit) == 0) {
-      (void)buffer_printf(out, "%.4g %s", value / 1e9, large[i].shown);
-      return;
-    }
-  if (strcmp(unit, "ns") == 0) (void)buffer_text(out, number_duration_text(text, sizeof text, value));
-  else if (fabs(value) >= 1000 && fabs(value) < 1e12) (void)buffer_text(out, number_grouped(text, sizeof text, value, 0));
-  else (void)buffer_printf(out, "%.4g", value);
-  if (strcmp(unit, "ns") != 0 && unit[0] != 0) (void)buffer_printf(out, " %s", unit);
-}
-
-void history_put_figure(double value, double low, double high, const char *unit, struct buffer *out) {
-  bool is_scaled = strcmp(unit, "ns") == 0 || strcmp(unit, "bytes/s") == 0 || strcmp(unit, "operations/s") == 0;
-  const char *unit_of_bounds = is_scaled ? unit : "";
-  history_put_value(value, unit, out);
-  if (!isfinite(low) || !isfinite(high)) return;
-  if (low < 0) { /* too few sessions: nothing that is measured here is below zero */
-    (void)buffer_text(out, " (unbounded)");
-    return;
-  }
-  (void)buffer_text(out, " [");
-  history_put_value(low, unit_of_bounds, out);
-  (void)buffer_text(out, ", ");
-  history_put_value(high, unit_of_bounds, out);
-  (void)buffer_text(out, "]");
-}
-
 bool history_is_small(const struct history_report *r, const struct history_change *change) {
   const struct change *c = history_change_of(r->history, change);
   return r->least > 0 && c->ratio && c->bounded && c->low > 1 - r->least && c->high < 1 + r->least;
@@ -61,7 +31,7 @@ void history_put_size(const struct change *c, const char *unit, struct buffer *o
     put_percent(out, special_log(c->size), c->bounded ? special_log(c->low) : NAN, c->bounded ? special_log(c->high) : NAN);
   } else {
     (void)buffer_text(out, c->size > 0 ? "+" : "");
-    history_put_value(c->size, unit, out);
+    figure_put_value(c->size, unit, out);
     if (c->bounded) (void)buffer_printf(out, " [%+.4g, %+.4g]", c->low, c->high);
   }
 }
@@ -280,9 +250,9 @@ static void put_event(const struct history_report *r, size_t event, const char *
     (void)buffer_text(out, "   ");
     history_put_change(r, &e->changes[i], out);
     (void)buffer_text(out, ": ");
-    history_put_value(c->before, s->unit, out);
+    figure_put_value(c->before, s->unit, out);
     (void)buffer_text(out, " -> ");
-    history_put_value(c->after, s->unit, out);
+    figure_put_value(c->after, s->unit, out);
     (void)buffer_printf(out, "; p %.3g%s%s\n", c->p, history_is_worse(r->history, &e->changes[i]) ? "; worse" : "",
                         history_is_small(r, &e->changes[i]) ? "; small" : "");
   }
@@ -313,7 +283,7 @@ static void put_series(const struct history_report *r, struct buffer *out) {
     (void)buffer_printf(out, "  %-26.26s %5zu  ", s->figure, s->n_values);
     put_sparks(s, out);
     (void)buffer_text(out, "  ");
-    history_put_value(s->values[s->n_values - 1].value, s->unit, out);
+    figure_put_value(s->values[s->n_values - 1].value, s->unit, out);
     if (s->changed) (void)buffer_printf(out, "  %zu change%s", s->found.n_items, LYNX_S(s->found.n_items));
     (void)buffer_text(out, "\n");
   }

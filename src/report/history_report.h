@@ -4,6 +4,7 @@
 #define REPORT_HISTORY_REPORT_H
 
 #include "base/json.h"
+#include "result/figure_text.h"
 #include "history/coincidence.h"
 #include "history/timetable.h"
 
@@ -29,10 +30,6 @@ void history_plot(const struct history_report *report, size_t series, struct buf
 
 /* "output throughput -12.1 % [-13.0, -11.2]" */
 void history_put_change(const struct history_report *report, const struct history_change *change, struct buffer *out);
-/* "62.1 ms", "1,310 tokens/s" */
-void history_put_value(double value, const char *unit, struct buffer *out);
-/* "62.1 ms [60.3 ms, 64.0 ms]"; without the interval where low or high is not finite. */
-void history_put_figure(double value, double low, double high, const char *unit, struct buffer *out);
 /* "-12.1 % [-13.0, -11.2]" */
 void history_put_size(const struct change *change, const char *unit, struct buffer *out);
 void history_put_verdict(const struct history_report *report, struct buffer *out);

@@ -8,6 +8,7 @@
 #include "attribute/live.h"
 #include "base/number.h"
 #include "load/engine.h"
+#include "report/answer_report.h"
 #include "report/html_page.h"
 #include "report/import_report.h"
 #include "report/live_report.h"
@@ -224,11 +225,17 @@ static void plot_spectrum(struct buffer *out, const struct result *result, const
 
 static void put_head(struct buffer *out, struct result *r, const struct html_report_options *options) {
   const char *impossible = plausibility_text(&r->plausibility, &r->arena);
-  if (!options->inside) html_page_begin(out, r->contract.name);
-  if (contract_states(&r->contract, "question") && !disclosure_hides(options->level, r->contract.question))
-    html_text(out, "<p>", r->contract.question, "</p>");
-  (void)buffer_printf(out, "<p class='dim mono'>contract %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest,
-                      grade_text(r->grade), r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
+  struct answer answer;
+  answer_of_result(r, &answer);
+  withhold_answer(options->level, &answer);
+  if (!options->inside) {
+    html_page_head(out, r->contract.name);
+    answer_html(&answer, out);
+  }
+  answer_tiles_html(&answer, out);
+  html_text(out, "<p class='dim mono'>contract ", r->contract.name, "");
+  (void)buffer_printf(out, " %.16s (grade %s) · bundle %.16s · analysis %d</p>", r->contract_digest, grade_text(r->grade),
+                      r->seal.root[0] != 0 ? r->seal.root : "unsealed", ANALYSIS_VERSION);
   if (r->seal.end != BUNDLE_COMPLETE) html_text(out, "<p class='bad'><b>Incomplete record.</b> ", r->seal.why, "</p>");
   if (impossible != NULL) html_text(out, "<p class='bad'><b>No run can have written these rows.</b> ", impossible, "</p>");
 }
@@ -706,14 +713,16 @@ static void put_instrument(struct buffer *out, const struct result *r) {
 }
 
 static void put_method(struct buffer *out, bool inside) {
-  (void)buffer_text(out, "<h2>Formulas</h2><table><tr><th>id</th><th>figure</th><th>definition</th></tr>");
+  (void)buffer_text(out, "<h2>Formulas</h2><details class='screen'><summary>Every figure's id, name and "
+                         "definition</summary><table><tr><th>id</th><th>figure</th><th>definition</th></tr>");
   for (int i = 0; i < FORMULA_COUNT; i++)
     (void)buffer_printf(out, "<tr><td class='mono'>%s</td><td>%s (%s)</td><td>%s</td></tr>", formulas[i].id, formulas[i].name,
                         formulas[i].unit, formulas[i].definition);
-  (void)buffer_printf(out,
-                      "</table><p class='dim'>Made by lynxbench %s from the raw rows of the bundle; <code>lynxbench show --json</code> "
-                      "gives the same figures.</p>",
-                      LYNX_VERSION);
+  (void)buffer_printf(
+      out,
+      "</table></details><p class='dim'>Made by lynxbench %s from the raw rows of the bundle; <code>lynxbench show --json</code> "
+      "gives the same figures.</p>",
+      LYNX_VERSION);
   (void)buffer_text(out, inside ? "\n" : "</body></html>\n");
 }
 

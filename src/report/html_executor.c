@@ -14,7 +14,7 @@ void html_executor(struct buffer *out, const struct result *r, const struct fact
   for (int layer = 0; layer < LAYER_COUNT; layer++) {
     size_t n = 0;
     for (size_t i = 0; i < facts->n_items; i++) n += facts->items[i].layer == (enum layer)layer;
-    html_text(out, n > 0 ? "<details><summary><b>" : "<p><b>", layer_text((enum layer)layer), "</b> <span class='dim'>");
+    html_text(out, n > 0 ? "<details class='screen'><summary><b>" : "<p><b>", layer_text((enum layer)layer), "</b> <span class='dim'>");
     html_text(out, "", layer_meaning((enum layer)layer), " · ");
     html_text(out, "", contract_owner(&r->contract, (enum layer)layer), "");
     if (n == 0) {

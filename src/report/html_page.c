@@ -12,7 +12,7 @@ void html_text(struct buffer *out, const char *before, const char *text, const c
   (void)buffer_text(out, after);
 }
 
-void html_page_begin(struct buffer *out, const char *title) {
+void html_page_head(struct buffer *out, const char *title) {
   uint8_t digest[DIGEST_BYTES];
   digest_of(report_style, strlen(report_style), digest);
   (void)buffer_text(out, "<!doctype html><html lang='en'><head><meta charset='utf-8'><meta http-equiv='Content-Security-Policy' "
@@ -23,7 +23,12 @@ void html_page_begin(struct buffer *out, const char *title) {
                     "<meta name='viewport' content='width=device-width,initial-scale=1'><meta name='color-scheme' content='light dark'>");
   html_text(out, "<title>", title, " · lynxbench</title><style>");
   (void)buffer_text(out, report_style);
-  html_text(out, "</style></head><body><h1>", title, "</h1>");
+  (void)buffer_text(out, "</style></head><body>");
+}
+
+void html_page_begin(struct buffer *out, const char *title) {
+  html_page_head(out, title);
+  html_text(out, "<h1>", title, "</h1>");
 }
 
 void html_key(struct buffer *out, int color, const char *text) {

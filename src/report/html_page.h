@@ -8,7 +8,8 @@
 extern const char report_style[];
 
 /* One file, which asks for no other. */
-void html_page_begin(struct buffer *out, const char *title);
+void html_page_begin(struct buffer *out, const char *title);                                 /* with the title as its h1 */
+void html_page_head(struct buffer *out, const char *title);                                  /* without */
 void html_text(struct buffer *out, const char *before, const char *text, const char *after); /* text is escaped, the others are markup */
 void html_key(struct buffer *out, int color, const char *text);                              /* one entry of a plot's key */
 

@@ -1,5 +1,6 @@
 #include "report/text.h"
 
+#include "report/answer_report.h"
 #include "report/import_report.h"
 
 #include <math.h>
@@ -48,9 +49,10 @@ static void put_header(struct buffer *out, const struct style *s, struct result 
         out,
         "%sIMPOSSIBLE:%s no run can have written these rows: %s.\nNext: get the original bundle; `lynxbench audit` lists what is wrong.\n",
         s->bad, s->plain, impossible);
-  (void)buffer_printf(out, "%s%s%s", s->strong, r->contract.name, s->plain);
-  if (contract_states(&r->contract, "question")) (void)buffer_printf(out, ": %s", r->contract.question);
-  (void)buffer_printf(out, "\n%scontract%s %.16s, grade %s", s->dim, s->plain, r->contract_digest, grade_text(r->grade));
+  struct answer answer;
+  answer_of_result(r, &answer);
+  answer_text(&answer, s->strong[0] != 0, out);
+  (void)buffer_printf(out, "%scontract%s %s %.16s, grade %s", s->dim, s->plain, r->contract.name, r->contract_digest, grade_text(r->grade));
   bool all = strcmp(r->seal.why, BUNDLE_ALL_RAN) == 0 || r->seal.why[0] == 0;
   if (r->seal.end == BUNDLE_COMPLETE)
     (void)buffer_printf(out, "   %sbundle%s %.16s, complete%s%s", s->dim, s->plain, r->seal.root, all ? "" : ": ", all ? "" : r->seal.why);
@@ -553,10 +555,13 @@ static void put_sides(struct buffer *out, const struct style *s, struct result *
                           conditions_text(&r->precisions[i].conditions, &r->arena));
 }
 
-bool text_comparison(struct result *a, struct result *b, const struct comparison_list *list, const struct difference_list *differences,
+bool text_comparison(struct result *a, struct result *b, struct comparison_list *list, const struct difference_list *differences,
                      bool color, struct buffer *ret) {
   ret->shown = true;
   struct style s = style_of(color);
+  struct comparison_answer answer;
+  comparison_answer(a, b, list, &answer);
+  (void)buffer_printf(ret, "%s%s%s\n", s.strong, answer.sentence, s.plain);
   (void)buffer_printf(ret, "%sA%s %s (bundle %.16s)\n%sB%s %s (bundle %.16s)\n", s.strong, s.plain, a->contract.name, a->seal.root,
                       s.strong, s.plain, b->contract.name, b->seal.root);
   if (strcmp(a->contract_digest, b->contract_digest) != 0)

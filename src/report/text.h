@@ -7,7 +7,7 @@
 #include "executor/capture.h"
 #include "executor/difference.h"
 #include "result/claim.h"
-#include "result/comparison.h"
+#include "result/comparison_answer.h"
 
 /* by_session: throughput and latencies of every session, too. */
 bool text_result(struct result *result, bool by_session, bool color, struct buffer *ret);
@@ -15,7 +15,7 @@ bool text_claim(const struct result *result, const struct claim *claim, bool col
 /* fingerprint: of the whole, where facts are only what is disclosed of it. */
 bool text_capture(const struct fact_list *facts, const char *fingerprint, bool color, struct buffer *ret);
 /* differences: of the two executors; NULL: not known. */
-bool text_comparison(struct result *a, struct result *b, const struct comparison_list *list, const struct difference_list *differences,
+bool text_comparison(struct result *a, struct result *b, struct comparison_list *list, const struct difference_list *differences,
                      bool color, struct buffer *ret);
 /* contract: whose owners are named; NULL: the usual ones. with_state: differences of state and context too. */
 bool text_diff(const struct difference_list *differences, const struct contract *contract, bool with_state, bool color, struct buffer *ret);

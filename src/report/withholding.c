@@ -17,11 +17,32 @@ void withhold_claim(enum disclosure level, struct claim *c) {
   withhold(level, c->caveats, c->n_caveats);
 }
 
+void withhold_answer(enum disclosure level, struct answer *a) {
+  const char **texts[] = {&a->question, &a->sentence, &a->why, &a->next};
+  for (size_t i = 0; i < LYNX_COUNT(texts); i++) withhold(level, texts[i], 1);
+}
+
 /* "system.machine.host-name (Infrastructure): (withheld)": what is compared there is a fact's value, by whatever rule that is withheld. */
 static void withhold_values(struct arena *arena, const char **texts, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const char *colon = strstr(texts[i], ": ");
     texts[i] = colon != NULL ? arena_printf(arena, "%.*s: %s", (int)(colon - texts[i]), texts[i], withheld) : withheld;
+  }
+}
+
+void withhold_summary(enum disclosure level, const struct summary *summary, struct arena *arena, struct summary *ret) {
+  *ret = *summary;
+  if (level == DISCLOSE_FULL) return;
+  ret->departures = arena_alloc(arena, summary->n_departures + 1, sizeof *ret->departures);
+  for (size_t i = 0; i < summary->n_departures; i++) ret->departures[i] = summary->departures[i];
+  withhold_values(arena, ret->departures, ret->n_departures);
+  ret->precisions = arena_alloc(arena, summary->n_precisions + 1, sizeof *ret->precisions);
+  for (size_t i = 0; i < summary->n_precisions; i++) {
+    struct summary_precision *p = &ret->precisions[i];
+    *p = summary->precisions[i];
+    if (p->no_claim != NULL && strncmp(p->no_claim, "out of contract", 15) == 0) withhold_values(arena, &p->no_claim, 1);
+    else if (p->no_claim != NULL) withhold(level, &p->no_claim, 1);
+    if (p->left_out != NULL) withhold(level, &p->left_out, 1);
   }
 }
 

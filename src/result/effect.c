@@ -28,12 +28,6 @@ struct measuring {
 
 /* --- which figures --- */
 
-static const struct summary_precision *precision_of(const struct summary *s, const char *name) {
-  for (size_t i = 0; i < s->n_precisions; i++)
-    if (strcmp(s->precisions[i].name, name) == 0) return &s->precisions[i];
-  return NULL;
-}
-
 static const struct summary_figure *figure_of(const struct summary_precision *p, const struct summary_figure *like) {
   for (size_t i = 0; i < p->n_figures; i++) {
     const struct summary_figure *f = &p->figures[i];
@@ -61,7 +55,7 @@ static const char *refusal(const struct summary *before, const struct summary *a
                            struct measuring *m) {
   if (before->n_precisions != after->n_precisions) return "the two runs measured different precisions";
   for (size_t i = 0; i < before->n_precisions; i++) {
-    const struct summary_precision *a = &before->precisions[i], *b = precision_of(after, a->name);
+    const struct summary_precision *a = &before->precisions[i], *b = summary_precision_named(after, a->name);
     struct arena arena = {0};
     if (b == NULL) return "the two runs measured different precisions";
     if (a->left_out != NULL || b->left_out != NULL) return "a run's figures cannot be trusted";

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { ANALYSIS_VERSION = 2 };
+enum { ANALYSIS_VERSION = 3 };
 
 struct formula {
   const char *id, *name, *unit, *definition;

@@ -9,7 +9,7 @@
 
 enum lynx_status result_compute(struct bundle *bundle, const struct bundle_seal_info *seal, struct result *ret,
                                 struct lynx_error *error) LYNX_MUST_CHECK;
-bool result_write(const struct result *result, struct buffer *ret);
+bool result_write(struct result *result, struct buffer *ret);
 void result_release(struct result *result);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "result/answer.h"
 #include "result/claim.h"
 #include "result/machine_figures.h"
 #include "result/result.h"
@@ -426,8 +427,10 @@ static void put_machine(struct json_writer *json, const struct result *result) {
   json_close(json);
 }
 
-bool result_write(const struct result *result, struct buffer *ret) {
+bool result_write(struct result *result, struct buffer *ret) {
   struct json_writer json;
+  struct answer answer;
+  answer_of_result(result, &answer);
   json_begin_object(&json, ret);
   json_put_int(&json, "lynx_result", 1);
   json_put_int(&json, "analysis", ANALYSIS_VERSION);
@@ -445,6 +448,7 @@ bool result_write(const struct result *result, struct buffer *ret) {
   json_put_text(&json, "digest", result->contract_digest);
   json_put_text(&json, "grade", grade_text(result->grade));
   json_close(&json);
+  answer_write(&answer, &json);
   json_key(&json, "executor");
   json_open_object(&json);
   json_key(&json, "accelerators");

@@ -11,7 +11,14 @@
 #include "result/session_figures.h"
 
 #define SUMMARY_VALUE_MAX 1e100
-enum { SUMMARY_PRECISIONS_MAX = 16, SUMMARY_FIGURES_MAX = 64, SUMMARY_TEXT_MAX = 400 };
+enum {
+  SUMMARY_PRECISIONS_MAX = 16,
+  SUMMARY_FIGURES_MAX = 64,
+  SUMMARY_OBJECTIVES_MAX = 16,
+  SUMMARY_DEPARTURES_MAX = 8,
+  SUMMARY_TEXT_MAX = 400,
+  SUMMARY_ANALYSIS_LEAST = 2 /* the figures of this version on are those of ours; what answers a question came with version 3 */
+};
 
 enum better { BETTER_UNKNOWN, BETTER_MORE, BETTER_LESS };
 
@@ -22,6 +29,15 @@ struct summary_figure {
   int64_t n;               /* sessions */
 };
 
+struct summary_objective {
+  enum metric metric;
+  enum objective_verdict verdict;
+  double quantile, at_most_ns;
+  double value, low, high; /* ns; NaN: not known, not bounded */
+};
+
+enum accuracy_gate { ACCURACY_NOT_GATED, ACCURACY_PASSES, ACCURACY_FAILS };
+
 struct summary_precision {
   const char *name, *fingerprint; /* fingerprint "": the executor was not captured */
   const char *left_out;           /* why none of its figures counts; NULL */
@@ -29,6 +45,13 @@ struct summary_precision {
   struct result_conditions conditions;
   struct summary_figure *figures;
   size_t n_figures;
+  struct summary_objective *objectives;
+  size_t n_objectives;
+  double passing, failing; /* requests/s that a search found sustained, and not; NaN: none */
+  bool certified;          /* they are */
+  int64_t knee;            /* requests in flight at a climb's knee; 0: no climb */
+  enum accuracy_gate gate; /* of the contract, and what came of it */
+  double accuracy_ratio;   /* to the reference's; NaN */
 };
 
 struct summary {
@@ -37,10 +60,18 @@ struct summary {
   const char *contract, *name; /* its digest, its name */
   struct summary_precision *precisions;
   size_t n_precisions;
+  int64_t n_expected;      /* facts that the contract expects */
+  const char **departures; /* those that were found otherwise, in words; the first SUMMARY_DEPARTURES_MAX */
+  size_t n_departures;
 };
 
 /* Lives in the result's arena. */
 void summary_make(struct result *result, struct summary *ret);
+/* NULL: it has none of that name; where precision or summary is NULL. */
+const struct summary_figure *summary_figure_named(const struct summary_precision *precision, const char *name);
+const struct summary_precision *summary_precision_named(const struct summary *summary, const char *name);
+/* Are its figures those that this version computes? */
+bool summary_counts(const struct summary *summary);
 /* The members of an object that is open. */
 void summary_write(const struct summary *summary, struct json_writer *json);
 /* texts: of that arena, for who keeps many summaries; NULL: none. */

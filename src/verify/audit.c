@@ -60,7 +60,7 @@ static void check_contract(struct audit *a, struct bundle *bundle, const struct 
                            r->contract.name, r->contract_digest, grade_text(r->grade)));
 }
 
-static void check_figures(struct audit *a, const struct result *r, struct bytes published) {
+static void check_figures(struct audit *a, struct result *r, struct bytes published) {
   struct buffer own;
   int64_t n_counted = 0;
   for (size_t i = 0; i < r->n_precisions; i++) n_counted += r->precisions[i].n_counted;

@@ -104,7 +104,7 @@ def test_from_the_first_page_to_a_result_by_keyboard(browser, addresses):
     browser.keys(TAB)
     assert browser.run(here)[1] == "Skip to the page"
     walk_to("chat-7b nightly")
-    assert "fell from" in browser.run("return document.querySelector('h1').textContent")
+    assert "with 4 in flight" in browser.run("return document.querySelector('h1').textContent")
     walk_to("r12.lynx")
     assert browser.run("return location.pathname").startswith("/result/")
 

@@ -101,16 +101,18 @@ def test_the_first_page_says_what_needs_attention(story, server):
     contracts = data(server, "index.json")
     assert [c["contract"] for c in contracts] == ["chat-7b nightly", "single", "other"]
     c = contracts[0]
-    assert re.fullmatch(r"Output throughput fell from [4-7][0-9.]+ to [1-3][0-9.]+ tokens/s on 20.*", c["verdict"]), c
+    assert re.fullmatch(r"Output throughput fell from [4-7][0-9.]+ to [1-3][0-9.]+ tokens/s on 20.*", c["trend"]), c
+    assert re.fullmatch(r"Output throughput [1-3][0-9.]+ tokens/s( \[.*\])?, with 4 in flight\.", c["answer"]), c
+    assert c["state"] == "contested", c
     wanted = {"worse": "yes", "contested": "yes", "signed": 2, "signatories": 3, "contests_open": 1, "reproduced": 1}
     assert {k: c[k] for k in wanted} == wanted, c
     assert c["runs"] == BEFORE + AFTER + 1 and c["runs_without_bundle"] == 1, c
     text = Links(page(server, "")).text
-    for words in (c["verdict"], c["question"], "signed by 2 of 3", "1 contest open", "1 run without a bundle"):
+    for words in (c["answer"], c["state"], c["trend"], c["question"], "signed by 2 of 3", "1 contest open", "1 run without a bundle"):
         assert words in text, words
     assert "3 contracts, 1 got worse, 1 contested, 1 without a claim" in text
     rows = list(csv.DictReader(io.StringIO(get(server, "index.csv")[1].decode())))
-    assert [r["verdict"] for r in rows] == [x["verdict"] for x in contracts]
+    assert [r["answer"] for r in rows] == [x["answer"] for x in contracts]
     assert float(rows[0]["value"]) == c["value"]
 
 
@@ -126,7 +128,7 @@ def test_the_meeting_page_says_what_was_planted(story, server):
         return found[0]
 
     newest = l.show(story.runs[-1])["bundle"]["root"]
-    measured = one("not known", "^ml measured output throughput [123].*; not all have signed the terms")
+    measured = one("not known", "^ml measured this on 20.*; not all have signed the terms")
     assert measured["result"] == newest
     assert "entry" in one("agreed", "^platform re-ran it: reproduced")
     one("agreed", "^ml signed the terms")
@@ -148,7 +150,7 @@ def test_a_run_that_supports_no_claim_is_not_agreed(story, server):
     """Nor is it said plainly: the title says why, and the first page counts it."""
     (c,) = [c for c in data(server, "index.json") if c["contract"] == "single"]
     m = data(server, f"meeting/{c['digest']}.json")
-    assert c["verdict"].startswith("No claim yet: "), c
+    assert c["answer"].startswith("No answer yet: ") and c["trend"].startswith("No claim yet: "), c
     assert not [s for s in m["statements"] if s["kind"] == "agreed" and " measured " in s["text"]], m["statements"]
 
 
@@ -431,9 +433,10 @@ def test_a_contract_that_says_little(tmp_path):
     s = Serving(str(tmp_path / "t.ledger"), str(tmp_path))
     try:
         (c,) = data(s, "index.json")
-        assert (c["verdict"], c["runs"], c["signatories"], c["question"]) == ("Nothing is measured yet", 0, 0, None), c
+        wanted = ("No answer yet: nothing is measured.", "Nothing is measured yet", 0, 0, "How fast is it?")
+        assert tuple(c[k] for k in ("answer", "trend", "runs", "signatories", "question")) == wanted, c
         for address in ("", f"contract/{c['digest']}.html", f"meeting/{c['digest']}.html"):
-            assert "Nothing is measured yet" in Links(page(s, address)).text
+            assert wanted[0] in Links(page(s, address)).text
     finally:
         s.stop()
 

@@ -284,7 +284,8 @@ static void check_work(void) {
   }
   /* What says nothing of it: another contract, the same run, a run that is not there. */
   struct board_run runs[3] = {{.contract = 0}, {.contract = 1}, {.contract = BOARD_NO_CONTRACT}};
-  struct board board = {.runs = runs, .n_runs = 3};
+  struct board_contract contracts[2] = {{.contract = NULL}, {.contract = NULL}}; /* whose words nobody knows */
+  struct board board = {.runs = runs, .n_runs = 3, .contracts = contracts, .n_contracts = 2};
   for (size_t k = 0; k < 3; k++) {
     struct board_iteration measured = {.before = 0, .after = k};
     struct effect_measured effect;
@@ -320,7 +321,7 @@ static void check_meeting(void) {
   runs[RUNS - 1].n_verifications = runs[RUNS - 1].n_reproduced = 1;
   board_judge(&board, &contract);
   meeting_make(&board, &contract, &meeting);
-  CHECK_TEXT(meeting.title, "End to end, p99 rose from 1.006 ms to 1.507 ms between 1970-01-11 and 1970-01-12");
+  CHECK_TEXT(meeting.trend, "End to end, p99 rose from 1.006 ms to 1.507 ms between 1970-01-11 and 1970-01-12");
   CHECK(meeting.worse);
   CHECK(!meeting.contested);
   for (size_t i = 0; i < meeting.n_items; i++) {

@@ -1,0 +1,623 @@
+#include "result/answer.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "result/figure_text.h"
+
+struct answering {
+  const struct answer_evidence *from;
+  const struct contract *contract;   /* NULL */
+  const struct summary_precision *p; /* whose figures are asked; NULL: none */
+  struct arena *arena;
+  struct answer *to;
+};
+
+const char *tile_words(const struct answer_tile *tile) {
+  return tile->state == TILE_UNKNOWN && tile->measured[0] != 0 ? "not decided" : tile_state_text(tile->state);
+}
+
+const char *tile_state_text(enum tile_state state) {
+  static const char *const texts[] = {[TILE_NOT_ASKED] = "not asked",
+                                      [TILE_NOT_COMPUTED] = "not computed yet",
+                                      [TILE_UNKNOWN] = "not known",
+                                      [TILE_KEPT] = "kept",
+                                      [TILE_MISSED] = "missed"};
+  return texts[state];
+}
+
+static const struct {
+  const char *text, *class, *icon;
+} answer_states[] = {[ANSWER_NONE] = {"no answer yet", "open", "\u25cb"},
+                     [ANSWER_MEASURED] = {"measured", "measured", "\u25cf"},
+                     [ANSWER_NOT_AS_ORDERED] = {"not what was ordered", "not-ordered", "\u2715"},
+                     [ANSWER_VERIFIED] = {"verified", "verified", "\u2713"},
+                     [ANSWER_CONTESTED] = {"contested", "contested", "!"}};
+
+const char *answer_state_text(enum answer_state state) {
+  return answer_states[state].text;
+}
+
+const char *answer_state_class(enum answer_state state) {
+  return answer_states[state].class;
+}
+
+const char *answer_state_icon(enum answer_state state) {
+  return answer_states[state].icon;
+}
+
+/* --- words --- */
+
+static LYNX_PRINTF(2, 3) void say(struct answering *a, const char *format, ...) {
+  char text[2000];
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  a->to->state = ANSWER_MEASURED;
+  a->to->sentence = arena_copy(a->arena, text);
+}
+
+static void say_none(struct answering *a, const char *why, const char *next) {
+  a->to->state = ANSWER_NONE;
+  a->to->why = why;
+  a->to->next = next;
+  a->to->sentence = arena_printf(a->arena, "No answer yet: %s.", why);
+}
+
+static const char *value_text(struct answering *a, double value, double low, double high, const char *unit) {
+  struct buffer text;
+  buffer_init(&text, 4096);
+  figure_put(value, low, high, unit, &text);
+  const char *ret = arena_copy(a->arena, text.data);
+  buffer_release(&text);
+  return ret;
+}
+
+static const char *figure_words(struct answering *a, const struct summary_figure *f) {
+  return value_text(a, f->value, f->low, f->high, f->unit);
+}
+
+static const char *rate_words(struct answering *a, double rate_per_s) {
+  return value_text(a, rate_per_s, NAN, NAN, "requests/s");
+}
+
+static const char *duration_words(struct answering *a, double ns) {
+  char text[48];
+  return arena_copy(a->arena, isfinite(ns) ? number_duration_text(text, sizeof text, ns) : "not known");
+}
+
+/* "time to first token" */
+static const char *metric_words(struct answering *a, enum metric metric) {
+  char *text = arena_copy(a->arena, metric_text(metric));
+  for (char *c = text; *c != 0; c++)
+    if (*c == '_') *c = ' ';
+  return text;
+}
+
+/* "at 20 requests/s", "with 16 in flight"; "" */
+static const char *load_words(struct answering *a) {
+  const struct contract *c = a->contract;
+  if (c == NULL) return "";
+  switch (c->regime.load) {
+    case LOAD_SINGLE_STREAM: return ", one request at a time";
+    case LOAD_CLIMB: return arena_printf(a->arena, ", with %lld in flight", (long long)a->p->knee);
+    case LOAD_CLOSED:
+    case LOAD_CONVERSATIONS: return arena_printf(a->arena, ", with %lld in flight", (long long)c->regime.concurrency);
+    case LOAD_CONSTANT:
+    case LOAD_POISSON:
+    case LOAD_BURSTY: return arena_printf(a->arena, ", at %s", rate_words(a, c->regime.rate_per_s));
+    case LOAD_SATURATION: return isfinite(a->p->passing) ? arena_printf(a->arena, ", at %s", rate_words(a, a->p->passing)) : "";
+    default: return "";
+  }
+}
+
+/* --- figures --- */
+
+static const struct summary_figure *throughput_of(const struct summary_precision *p) {
+  const struct summary_figure *tokens = summary_figure_named(p, "output throughput");
+  return tokens != NULL ? tokens : summary_figure_named(p, "request throughput");
+}
+
+static bool is_claimed(const struct summary_precision *p) {
+  return p->left_out == NULL && p->no_claim == NULL;
+}
+
+/* The first that supports a claim; else the first with figures; else the first. */
+static const struct summary_precision *precision_asked(const struct summary *s) {
+  for (size_t i = 0; s != NULL && i < s->n_precisions; i++)
+    if (is_claimed(&s->precisions[i])) return &s->precisions[i];
+  for (size_t i = 0; s != NULL && i < s->n_precisions; i++)
+    if (s->precisions[i].left_out == NULL) return &s->precisions[i];
+  return s != NULL && s->n_precisions > 0 ? &s->precisions[0] : NULL;
+}
+
+/* The figure that the operating target names first. */
+static const struct summary_figure *headline_of(struct answering *a, const struct summary_precision *p) {
+  if (a->contract == NULL || contract_target(a->contract) != TARGET_LATENCY) return throughput_of(p);
+  const struct contract_slo *slo = a->contract->slo.items;
+  const struct summary_figure *f = NULL;
+  if (a->contract->slo.n_items > 0) {
+    const char *metric = slo->metric == METRIC_INTER_TOKEN_LATENCY ? "inter-token latency" : metric_words(a, (enum metric)slo->metric);
+    f = summary_figure_named(p, arena_printf(a->arena, "%s, p%g", metric, 100 * slo->quantile));
+  }
+  if (f == NULL) f = summary_figure_named(p, "time to first token, p50");
+  if (f == NULL) f = summary_figure_named(p, "end to end, p50");
+  return f != NULL ? f : throughput_of(p);
+}
+
+static bool is_missed(const struct summary_objective *o) {
+  return o->verdict == OBJECTIVE_FAILS || o->verdict == OBJECTIVE_NOT_MET;
+}
+
+static bool is_kept(const struct summary_objective *o) {
+  return o->verdict == OBJECTIVE_HOLDS || o->verdict == OBJECTIVE_MET;
+}
+
+/* The one that says most: missed, then not decided, then kept by the estimate alone. NULL: there is none. */
+static const struct summary_objective *worst_objective(const struct summary_precision *p) {
+  const struct summary_objective *worst = NULL;
+  int badness = -1;
+  for (size_t i = 0; p != NULL && i < p->n_objectives; i++) {
+    const struct summary_objective *o = &p->objectives[i];
+    int bad = is_missed(o) ? 3 : !is_kept(o) ? 2 : o->verdict == OBJECTIVE_MET ? 1 : 0;
+    if (bad > badness) badness = bad, worst = o;
+  }
+  return worst;
+}
+
+/* "time to first token p99 is 180 ms (at most 200 ms)" */
+static const char *objective_words(struct answering *a, const struct summary_objective *o) {
+  return arena_printf(a->arena, "%s p%g is %s (at most %s)", metric_words(a, o->metric), 100 * o->quantile, duration_words(a, o->value),
+                      duration_words(a, o->at_most_ns));
+}
+
+/* The contract's price for a million of what the throughput counts. */
+static bool cost_of(struct answering *a, const struct summary_precision *p, struct interval *ret) {
+  const struct summary_figure *f = throughput_of(p);
+  if (a->contract == NULL || !contract_states(a->contract, "cost") || f == NULL || !(f->value > 0)) return false;
+  double price = a->contract->cost.price_per_hour * 1e6 / 3600;
+  *ret = (struct interval){.estimate = price / f->value, .low = price / f->high, .high = price / f->low, .bounded = f->low > 0};
+  return true;
+}
+
+static const char *cost_words(struct answering *a, const struct interval *cost) {
+  const char *currency = a->contract->cost.currency;
+  return cost->bounded ? arena_printf(a->arena, "%s %.3g [%.3g, %.3g]", currency, cost->estimate, cost->low, cost->high)
+                       : arena_printf(a->arena, "%s %.3g", currency, cost->estimate);
+}
+
+static const char *million_words(const struct summary_precision *p) {
+  return summary_figure_named(p, "output throughput") != NULL ? "per million output tokens" : "per million requests";
+}
+
+/* --- the rules: one for each kind of question --- */
+
+/* Is there a claim to answer from? Else it says so. */
+static bool is_answerable(struct answering *a) {
+  if (a->p == NULL) say_none(a, "nothing is measured", "lynxbench run CONTRACT");
+  else if (!is_claimed(a->p))
+    say_none(a, a->p->left_out != NULL ? a->p->left_out : a->p->no_claim,
+             arena_printf(a->arena, "lynxbench show %s --claim", a->from->file));
+  return a->p != NULL && is_claimed(a->p);
+}
+
+static void put_objectives(struct answering *a, struct buffer *out) {
+  const struct summary_precision *p = a->p;
+  const struct summary_objective *worst = worst_objective(p);
+  size_t n = 0;
+  for (size_t i = 0; i < p->n_objectives; i++) {
+    const struct summary_objective *o = &p->objectives[i];
+    if (is_missed(worst) != is_missed(o)) continue;
+    (void)buffer_printf(out, "%s%s", n++ > 0 ? "; " : "", objective_words(a, o));
+  }
+}
+
+static void answer_how_fast(struct answering *a) {
+  if (!is_answerable(a)) return;
+  const struct summary_objective *worst = worst_objective(a->p);
+  const struct summary_figure *f = headline_of(a, a->p), *rate = throughput_of(a->p);
+  const char *first = f != NULL ? arena_printf(a->arena, "%s %s", f->name, figure_words(a, f)) : "";
+  if (worst == NULL && f == NULL) {
+    say_none(a, "it has no figure that its sample can bound", "more sessions (method.sessions), or longer ones (method.counted)");
+    return;
+  }
+  if (worst == NULL) {
+    const char *other = f != rate && rate != NULL ? arena_printf(a->arena, "; %s %s", rate->name, figure_words(a, rate)) : "";
+    say(a, "%s%s%s.", first, other, load_words(a));
+    return;
+  }
+  struct buffer text;
+  buffer_init(&text, 4096);
+  put_objectives(a, &text);
+  const char *lead = contract_target(a->contract) == TARGET_LATENCY || f == NULL ? "" : arena_printf(a->arena, "%s; ", first);
+  const char *verb = is_missed(worst) ? "it misses its objective" : is_kept(worst) ? "it holds its objectives" : "not decided";
+  if (is_kept(worst) && a->p->n_objectives == 1) verb = "it holds its objective";
+  say(a, "%s%s: %s%s.", lead, verb, text.data, load_words(a));
+  buffer_release(&text);
+}
+
+static void answer_how_many(struct answering *a) {
+  const struct contract *c = a->contract;
+  const char *lacks = c != NULL ? question_kind_lacks(c, QUESTION_HOW_MANY) : NULL;
+  if (lacks != NULL) {
+    say_none(a, arena_printf(a->arena, "the contract asks how many, and lacks %s", lacks), "load: saturation");
+    return;
+  }
+  if (!is_answerable(a)) {
+    if (a->p != NULL && isfinite(a->p->passing) && isfinite(a->p->failing))
+      a->to->sentence = arena_printf(a->arena, "Not certified: %s were sustained, %.4g were not; the limit is in between (%s).",
+                                     rate_words(a, a->p->passing), a->p->failing, a->p->no_claim != NULL ? a->p->no_claim : a->p->left_out);
+    return;
+  }
+  const struct summary_precision *p = a->p;
+  const struct summary_figure *requests = summary_figure_named(p, "request throughput");
+  if (isfinite(p->passing) && isfinite(p->failing)) say(a, "At least %s, not %.4g.", rate_words(a, p->passing), p->failing);
+  else if (isfinite(p->passing))
+    say(a, "At least %s: the greatest load that was tried. The limit was not found.", rate_words(a, p->passing));
+  else if (p->knee > 0 && requests != NULL)
+    say(a, "%s, with %lld in flight: more in flight bring less than 5 %% more.", figure_words(a, requests), (long long)p->knee);
+  else {
+    const struct summary_objective *worst = worst_objective(p);
+    if (worst == NULL) say_none(a, "no load was searched, and no objective says what is too much", "load: saturation");
+    else if (is_missed(worst))
+      say(a, "Less than the %s that were offered: %s.", rate_words(a, c->regime.rate_per_s), objective_words(a, worst));
+    else
+      say(a, "At least the %s that were offered: %s. More was not tried.", rate_words(a, c->regime.rate_per_s), objective_words(a, worst));
+  }
+}
+
+/* "5.8 times [5.1, 6.8]" */
+static const char *factor_words(struct answering *a, const struct effect_measured *e) {
+  int decimals = e->ratio < 10 ? 2 : e->ratio < 100 ? 1 : 0;
+  return arena_printf(a->arena, "%.*f times [%.*f, %.*f]", decimals, e->ratio, decimals, e->low, decimals, e->high);
+}
+
+static void answer_better(struct answering *a) {
+  if (a->from->before == NULL) {
+    if (a->p != NULL && a->p->left_out == NULL && throughput_of(a->p) != NULL)
+      say_none(a, arena_printf(a->arena, "one run has no before and after (it measured %s)", figure_words(a, throughput_of(a->p))),
+               arena_printf(a->arena, "lynxbench compare BEFORE.lynx %s", a->from->file));
+    else (void)is_answerable(a);
+    return;
+  }
+  struct effect_measured *e = arena_alloc(a->arena, 1, sizeof *e);
+  effect_measure(a->from->before, a->from->summary, a->from->interleaved, a->contract, e);
+  a->to->effect = e;
+  const char *factor = e->name[0] != 0 ? arena_printf(a->arena, "%s is %s what it was", e->name, factor_words(a, e)) : e->figure;
+  bool other = e->figure[0] != 0 && e->name[0] != 0 && strcmp(e->figure, e->name) != 0;
+  switch (e->effect) {
+    case EFFECT_IMPROVED: say(a, "Yes: %s%s%s.", factor, other ? "; better for sure: " : "", other ? e->figure : ""); break;
+    case EFFECT_WORSE: say(a, "No, it got worse: %s%s%s.", factor, other ? "; worse for sure: " : "", other ? e->figure : ""); break;
+    case EFFECT_NONE: say(a, "No: it is the same within the margin; %s.", factor); break;
+    default: say_none(a, e->why, arena_printf(a->arena, "lynxbench compare BEFORE.lynx %s", a->from->file));
+  }
+}
+
+/* What was promised and was not kept: one tile's words; NULL: nothing. */
+static const struct answer_tile *missed_promise(const struct answering *a) {
+  for (int i = 0; i < ANSWER_TILES; i++)
+    if (a->to->tiles[i].state == TILE_MISSED) return &a->to->tiles[i];
+  return NULL;
+}
+
+static void answer_as_ordered(struct answering *a) {
+  const struct summary *s = a->from->summary;
+  const char *lacks = a->contract != NULL ? question_kind_lacks(a->contract, QUESTION_AS_ORDERED) : NULL;
+  const struct answer_tile *missed = missed_promise(a);
+  if (lacks != NULL) say_none(a, arena_printf(a->arena, "the contract does not say %s", lacks), "lynxbench capture");
+  else if (s == NULL || a->p == NULL) say_none(a, "nothing is measured", "lynxbench run CONTRACT");
+  else if (s->n_departures > 0)
+    say(a, "No: %s%s", s->departures[0],
+        s->n_departures > 1
+            ? arena_printf(a->arena, "; %zu more of %lld ordered facts differ.", s->n_departures - 1, (long long)s->n_expected)
+            : ".");
+  else if (missed != NULL) say(a, "No: %s was promised as %s, and is %s.", missed->name, missed->promised, missed->measured);
+  else if (!is_answerable(a)) return;
+  else if (s->n_expected > 0) {
+    say(a, "Yes: %s, by what this system reports of itself.",
+        s->n_expected == 1 ? "the ordered fact was found"
+                           : arena_printf(a->arena, "all %lld ordered facts were found", (long long)s->n_expected));
+  } else if (a->to->tiles[TILE_CAPACITY].state == TILE_KEPT || a->to->tiles[TILE_COST].state == TILE_KEPT)
+    say(a, "Yes: what was promised was measured.");
+  else say_none(a, "nothing was measured that shows what was promised", "load: saturation");
+  if (a->to->state == ANSWER_MEASURED && (s->n_departures > 0 || missed != NULL)) a->to->state = ANSWER_NOT_AS_ORDERED;
+}
+
+static void answer_cost(struct answering *a) {
+  struct interval cost;
+  const char *lacks = a->contract != NULL ? question_kind_lacks(a->contract, QUESTION_COST) : "a price (cost.price_per_hour)";
+  if (lacks != NULL)
+    say_none(a, arena_printf(a->arena, "the contract asks for a cost, and lacks %s", lacks), "cost: {price_per_hour, currency}");
+  else if (!is_answerable(a)) return;
+  else if (!cost_of(a, a->p, &cost)) say_none(a, "the run has no throughput", "");
+  else
+    say(a, "%s %s, at %s %.6g an hour%s.", cost_words(a, &cost), million_words(a->p), a->contract->cost.currency,
+        a->contract->cost.price_per_hour, load_words(a));
+}
+
+/* Is the first better than the second beyond what both intervals leave open? */
+static bool is_separated(const struct summary_figure *best, const struct summary_figure *other) {
+  return best->better == BETTER_MORE ? best->low > other->high : best->high < other->low;
+}
+
+static bool is_better(const struct summary_figure *f, const struct summary_figure *than) {
+  return f->better == BETTER_MORE ? f->value > than->value : f->value < than->value;
+}
+
+static bool is_candidate(const struct summary_precision *p) {
+  return is_claimed(p) && p->gate != ACCURACY_FAILS;
+}
+
+static void answer_which(struct answering *a) {
+  const struct summary *s = a->from->summary;
+  const struct summary_precision *best = NULL, *second = NULL;
+  for (size_t i = 0; s != NULL && i < s->n_precisions; i++) {
+    const struct summary_precision *p = &s->precisions[i];
+    const struct summary_figure *f = is_candidate(p) ? headline_of(a, p) : NULL;
+    if (f == NULL) continue;
+    if (best == NULL || is_better(f, headline_of(a, best))) second = best, best = p;
+    else if (second == NULL || is_better(f, headline_of(a, second))) second = p;
+  }
+  if (best == NULL) {
+    if (is_answerable(a)) say_none(a, "no precision that passes its gate has a figure", "");
+    return;
+  }
+  if (second == NULL) {
+    say_none(a,
+             s->n_precisions > 1 ? arena_printf(a->arena, "only %s supports a claim", best->name)
+                                 : "one run of one precision has nothing beside it",
+             arena_printf(a->arena, "lynxbench compare A.lynx %s", a->from->file));
+    return;
+  }
+  const struct summary_figure *f = headline_of(a, best), *other = headline_of(a, second);
+  a->p = best;
+  if (is_separated(f, other))
+    say(a, "%s: %s %s; %s comes next with %s%s.", best->name, f->name, figure_words(a, f), second->name, figure_words(a, other),
+        load_words(a));
+  else say(a, "Neither for sure: %s %s at %s, %s at %s.", f->name, figure_words(a, f), best->name, figure_words(a, other), second->name);
+}
+
+static void answer_limit(struct answering *a) {
+  const struct answer_finding *f = a->from->finding;
+  if (f == NULL) {
+    say_none(a, "figures name no cause", arena_printf(a->arena, "lynxbench attribute %s", a->from->file));
+    return;
+  }
+  if (!f->confirmed) {
+    say_none(a, arena_printf(a->arena, "%s (%s) is %s, and no experiment has confirmed it", f->title, f->whose, f->rung),
+             arena_printf(a->arena, "lynxbench confirm %s", a->from->file));
+    a->to->sentence = arena_printf(a->arena, "Not confirmed yet: %s (%s), %s.", f->title, f->whose, f->rung);
+    return;
+  }
+  say(a, "%s (%s): %s by an experiment.", f->title, f->whose, f->rung);
+}
+
+/* "int8 keeps 99.7 % of f32's accuracy" */
+static void put_gate(struct answering *a, const struct summary_precision *p, const struct summary_precision *reference,
+                     struct buffer *out) {
+  const struct summary_figure *f = headline_of(a, p), *other = reference != NULL ? headline_of(a, reference) : NULL;
+  (void)buffer_printf(out, "%s keeps %.4g %% of %s's accuracy", p->name, 100 * p->accuracy_ratio, a->contract->accuracy.reference);
+  if (p->gate == ACCURACY_PASSES && is_claimed(p) && f != NULL && other != NULL)
+    (void)buffer_printf(out, ", with %s %s instead of %s", f->name, value_text(a, f->value, NAN, NAN, f->unit),
+                        value_text(a, other->value, NAN, NAN, other->unit));
+}
+
+static void answer_precision(struct answering *a) {
+  const struct summary *s = a->from->summary;
+  const char *lacks = a->contract != NULL ? question_kind_lacks(a->contract, QUESTION_PRECISION) : "its words";
+  if (lacks != NULL) {
+    say_none(a, arena_printf(a->arena, "the contract asks for a lower precision, and lacks %s", lacks), "lynxbench decide --precision");
+    return;
+  }
+  const char *reference = a->contract->accuracy.reference;
+  struct buffer text;
+  size_t n = 0, n_passing = 0, n_gaining = 0;
+  buffer_init(&text, 8192);
+  (void)buffer_text(&text, "");
+  for (int round = 0; round < 2; round++) /* those that pass come first */
+    for (size_t i = 0; s != NULL && i < s->n_precisions; i++) {
+      const struct summary_precision *p = &s->precisions[i];
+      if (strcmp(p->name, reference) == 0 || p->gate != (round == 0 ? ACCURACY_PASSES : ACCURACY_FAILS)) continue;
+      (void)buffer_text(&text, n++ > 0 ? "; " : "");
+      put_gate(a, p, summary_precision_named(s, reference), &text);
+      const struct summary_figure *f = is_claimed(p) ? headline_of(a, p) : NULL,
+                                  *other = headline_of(a, summary_precision_named(s, reference));
+      n_passing += p->gate == ACCURACY_PASSES;
+      n_gaining += p->gate == ACCURACY_PASSES && f != NULL && other != NULL && is_better(f, other);
+    }
+  if (n == 0 && is_answerable(a)) say_none(a, "the accuracy of no lower precision is known", "");
+  else if (n > 0)
+    say(a, "%s: %s (at least %.4g %% is asked).",
+        n_gaining > 0   ? "Yes"
+        : n_passing > 0 ? "It may be, and nothing is gained"
+                        : "No",
+        text.data, 100 * a->contract->accuracy.at_least_ratio);
+  buffer_release(&text);
+}
+
+/* --- tiles --- */
+
+static const char *ordered_words(struct answering *a, int64_t n) {
+  return arena_printf(a->arena, "%lld fact%s", (long long)n, LYNX_S(n));
+}
+
+static void tile_capacity(struct answering *a, struct answer_tile *t) {
+  const struct contract *c = a->contract;
+  const struct summary_precision *p = a->p;
+  bool asked = c != NULL && contract_states(c, "targets.requests_per_s");
+  double promised = asked ? c->targets.requests_per_s : NAN;
+  t->name = "capacity";
+  if (asked) t->promised = rate_words(a, promised);
+  if (p == NULL || !is_claimed(p)) {
+    t->state = asked ? TILE_UNKNOWN : TILE_NOT_ASKED;
+    return;
+  }
+  const struct summary_figure *requests = summary_figure_named(p, "request throughput");
+  double low = NAN, high = NAN; /* between which the capacity lies */
+  if (isfinite(p->passing)) {
+    low = p->passing, high = p->failing;
+    t->measured = isfinite(high) ? arena_printf(a->arena, "at least %s, not %.4g", rate_words(a, low), high)
+                                 : arena_printf(a->arena, "at least %s", rate_words(a, low));
+  } else if (p->knee > 0 && requests != NULL) {
+    low = requests->low, high = requests->high;
+    t->measured = figure_words(a, requests);
+  } else t->next = "load: saturation";
+  if (!asked) t->state = TILE_NOT_ASKED;
+  else if (low >= promised) t->state = TILE_KEPT;
+  else if (high <= promised) t->state = TILE_MISSED;
+  else t->state = TILE_UNKNOWN;
+}
+
+static void tile_latency(struct answering *a, struct answer_tile *t) {
+  const struct contract *c = a->contract;
+  const struct summary_precision *p = a->p;
+  const struct summary_objective *worst = worst_objective(p);
+  const struct contract_slo *slo = c != NULL ? c->slo.items : NULL;
+  t->name = "latency";
+  t->asks = "objective";
+  t->state = TILE_NOT_ASKED;
+  if (worst != NULL) {
+    t->promised = arena_printf(a->arena, "%s p%g at most %s", metric_words(a, worst->metric), 100 * worst->quantile,
+                               duration_words(a, worst->at_most_ns));
+    t->measured = duration_words(a, worst->value);
+    t->state = is_missed(worst) ? TILE_MISSED : is_kept(worst) && is_claimed(p) ? TILE_KEPT : TILE_UNKNOWN;
+    if (p->n_objectives > 1 && is_kept(worst))
+      t->measured = arena_printf(a->arena, "%s; all %zu objectives hold", t->measured, p->n_objectives);
+  } else if (c != NULL && c->slo.n_items > 0) {
+    t->promised = arena_printf(a->arena, "%s p%g at most %s", metric_words(a, (enum metric)slo->metric), 100 * slo->quantile,
+                               duration_words(a, (double)slo->at_most_ns));
+    t->state = TILE_UNKNOWN;
+  } else {
+    const struct summary_figure *f = summary_figure_named(p, "time to first token, p50");
+    if (f == NULL) f = summary_figure_named(p, "end to end, p50");
+    if (f != NULL) t->measured = arena_printf(a->arena, "%s %s", f->name, figure_words(a, f));
+  }
+}
+
+static void tile_cost(struct answering *a, struct answer_tile *t) {
+  const struct contract *c = a->contract;
+  struct interval cost;
+  bool asked = c != NULL && contract_states(c, "targets.cost_per_million");
+  t->name = summary_figure_named(a->p, "output throughput") != NULL || a->p == NULL ? "cost per million output tokens"
+                                                                                    : "cost per million requests";
+  t->state = asked ? TILE_UNKNOWN : TILE_NOT_ASKED;
+  if (asked) t->promised = arena_printf(a->arena, "%s %.6g", c->cost.currency != NULL ? c->cost.currency : "", c->targets.cost_per_million);
+  if (a->p == NULL || !is_claimed(a->p)) return;
+  if (!cost_of(a, a->p, &cost)) {
+    t->next = "cost: {price_per_hour, currency}";
+    return;
+  }
+  t->measured = cost_words(a, &cost);
+  if (!asked || !cost.bounded) return;
+  if (cost.high <= c->targets.cost_per_million) t->state = TILE_KEPT;
+  else if (cost.low > c->targets.cost_per_million) t->state = TILE_MISSED;
+}
+
+/* One is enough where its own certificate says so. How many more would take is no division. */
+static void tile_executors(struct answering *a, struct answer_tile *t) {
+  const struct contract *c = a->contract;
+  const struct summary_precision *p = a->p;
+  t->name = "executors for the demand";
+  t->asks = "demand";
+  t->state = TILE_NOT_ASKED;
+  if (c == NULL || !contract_states(c, "targets.demand_per_s")) return;
+  t->promised = rate_words(a, c->targets.demand_per_s);
+  t->state = TILE_NOT_COMPUTED;
+  t->next = arena_printf(a->arena, "lynxbench decide fleet %s --rate %.6g", p != NULL && p->knee > 0 ? a->from->file : "CLIMB.lynx",
+                         c->targets.demand_per_s);
+  if (p == NULL || !is_claimed(p) || !isfinite(p->passing)) return;
+  if (p->passing >= c->targets.demand_per_s) {
+    t->measured = "1";
+    t->state = TILE_KEPT;
+    t->next = "";
+  } else if (isfinite(p->failing) && p->failing <= c->targets.demand_per_s) t->measured = "more than 1";
+}
+
+static void tile_ordered(struct answering *a, struct answer_tile *t) {
+  const struct summary *s = a->from->summary;
+  int64_t n = a->contract != NULL ? (int64_t)a->contract->executor.expect.n_items : s != NULL ? s->n_expected : 0;
+  t->name = "ordered and found";
+  t->asks = "ordered";
+  t->state = n > 0 ? TILE_UNKNOWN : TILE_NOT_ASKED;
+  if (n == 0) return;
+  t->promised = ordered_words(a, n);
+  if (s == NULL || a->p == NULL || s->n_expected == 0) return;
+  t->state = s->n_departures > 0 ? TILE_MISSED : TILE_KEPT;
+  t->measured = s->n_departures > 0 ? arena_printf(a->arena, "%zu found otherwise", s->n_departures) : "all found";
+}
+
+static void make_tiles(struct answering *a) {
+  static void (*const rules[ANSWER_TILES])(struct answering *, struct answer_tile *) = {[TILE_CAPACITY] = tile_capacity,
+                                                                                        [TILE_LATENCY] = tile_latency,
+                                                                                        [TILE_COST] = tile_cost,
+                                                                                        [TILE_EXECUTORS] = tile_executors,
+                                                                                        [TILE_ORDERED] = tile_ordered};
+  for (int i = 0; i < ANSWER_TILES; i++) {
+    a->to->tiles[i] = (struct answer_tile){.asks = "promised", .promised = "", .measured = "", .next = ""};
+    rules[i](a, &a->to->tiles[i]);
+  }
+}
+
+void answer_make(const struct answer_evidence *evidence, struct arena *arena, struct answer *ret) {
+  static void (*const rules[QUESTION_KINDS])(struct answering *) = {
+      [QUESTION_HOW_FAST] = answer_how_fast,     [QUESTION_HOW_MANY] = answer_how_many,  [QUESTION_BETTER] = answer_better,
+      [QUESTION_AS_ORDERED] = answer_as_ordered, [QUESTION_COST] = answer_cost,          [QUESTION_WHICH] = answer_which,
+      [QUESTION_LIMIT] = answer_limit,           [QUESTION_PRECISION] = answer_precision};
+  const struct contract *c = evidence->contract;
+  struct answering a = {.from = evidence, .contract = c, .p = precision_asked(evidence->summary), .arena = arena, .to = ret};
+  *ret = (struct answer){.kind = c != NULL ? contract_asks(c) : QUESTION_HOW_FAST, .sentence = "", .why = "", .next = "", .precision = ""};
+  ret->question = c != NULL && c->question != NULL ? c->question : question_kind_words(ret->kind);
+  make_tiles(&a);
+  rules[ret->kind](&a);
+  if (ret->sentence[0] != 0) {
+    char *sentence = arena_copy(arena, ret->sentence);
+    bool named = ret->kind == QUESTION_WHICH; /* it begins with a precision's name */
+    if (sentence[0] >= 'a' && sentence[0] <= 'z' && !named) sentence[0] = (char)(sentence[0] - 'a' + 'A');
+    ret->sentence = sentence;
+  }
+  if (a.p != NULL) ret->precision = a.p->name;
+  if (ret->state == ANSWER_MEASURED && ret->tiles[TILE_ORDERED].state == TILE_MISSED) ret->state = ANSWER_NOT_AS_ORDERED;
+}
+
+void answer_of_result(struct result *r, struct answer *ret) {
+  struct summary summary;
+  summary_make(r, &summary);
+  answer_make(&(struct answer_evidence){.contract = &r->contract, .summary = &summary, .file = "RUN.lynx"}, &r->arena, ret);
+}
+
+void answer_refuse(struct answer *answer, const char *why) {
+  answer->state = ANSWER_NONE;
+  answer->why = answer->sentence = why;
+  answer->next = "";
+}
+
+void answer_write(const struct answer *answer, struct json_writer *json) {
+  static const char *const names[ANSWER_TILES] = {"capacity", "latency", "cost_per_million", "executors", "ordered"};
+  json_key(json, "answer");
+  json_open_object(json);
+  json_put_text(json, "question", answer->question);
+  json_put_text(json, "kind", question_kind_text(answer->kind));
+  json_put_text(json, "sentence", answer->sentence);
+  json_put_text(json, "state", answer_state_text(answer->state));
+  if (answer->why[0] != 0) json_put_text(json, "why", answer->why);
+  if (answer->next[0] != 0) json_put_text(json, "next", answer->next);
+  if (answer->precision[0] != 0) json_put_text(json, "precision", answer->precision);
+  json_key(json, "tiles");
+  json_open_object(json);
+  for (int i = 0; i < ANSWER_TILES; i++) {
+    const struct answer_tile *t = &answer->tiles[i];
+    json_key(json, names[i]);
+    json_open_object(json);
+    json_put_text(json, "promised", t->promised[0] != 0 ? t->promised : NULL);
+    json_put_text(json, "measured", t->measured[0] != 0 ? t->measured : NULL);
+    json_put_text(json, "state", tile_state_text(t->state));
+    if (t->next[0] != 0) json_put_text(json, "next", t->next);
+    json_close(json);
+  }
+  json_close(json);
+  json_close(json);
+}
