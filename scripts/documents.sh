@@ -38,9 +38,9 @@ for test in $(sed -n '/^## What is promised/,/^## What you must/p' SECURITY.md |
   grep -qE "^def (test_)?[a-z_]*$test" tests/e2e/*.py || fail "SECURITY.md: no test is named $test"
 done
 for folder in src/*/; do grep -q "src/$(basename "$folder")" ARCHITECTURE.md || fail "ARCHITECTURE.md does not name $folder"; done
-digest=$("$lynx" lint examples/command.yaml | sed -n 's/.*digest \(............\).*/\1/p')
-grep -q -- "--run $digest" README.md || fail "README.md: examples/command.yaml has the digest $digest"
-for contract in examples/*.yaml; do "$lynx" lint "$contract" >/dev/null || fail "$contract is not valid"; done
+digest=$("$lynx" lint examples/questions/how_fast.yaml | sed -n 's/.*digest \(............\).*/\1/p')
+grep -q -- "--run $digest" README.md || fail "README.md: examples/questions/how_fast.yaml has the digest $digest"
+for contract in examples/*.yaml examples/questions/*.yaml; do "$lynx" lint "$contract" >/dev/null || fail "$contract is not valid"; done
 python3 - <<'PY' || fail "docs/attribution.md: its tables of rules are not those of src/attribute/rules"
 import pathlib
 import re

@@ -1,11 +1,11 @@
-/* board/contract_answer.h: the answer to a contract's question (result/answer.h), by what a ledger has of it: its newest run, the run before
+/* board/contract_answer.h: the answer to a contract's question (result/question_answer.h), by what a ledger has of it: its newest run, the run before
  * a change, the finding that was made, and what other teams say.
  * Memory   texts live in the arena, or as long as the board is not updated */
 #ifndef BOARD_CONTRACT_ANSWER_H
 #define BOARD_CONTRACT_ANSWER_H
 
 #include "board/board.h"
-#include "result/answer.h"
+#include "result/question_answer.h"
 
 struct contract_answer {
   struct answer answer;

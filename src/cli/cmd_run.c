@@ -11,7 +11,7 @@
 #include "cli/quick_run.h"
 #include "cli/run_part.h"
 #include "cli/server_look.h"
-#include "result/answer.h"
+#include "result/question_answer.h"
 #include "report/text.h"
 
 enum {

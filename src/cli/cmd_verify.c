@@ -1,4 +1,5 @@
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "base/shell.h"
@@ -195,6 +196,18 @@ static bool open_recording(struct verifying *v, bool intends) {
          run_link_begin(&v->ledger, &v->sealed.result.contract, bundle_meta(v->sealed.bundle, "contract"), &v->signer, &v->link);
 }
 
+/* A re-run that its own plan cannot decide costs time for nothing: it is run where the user says so. */
+static bool is_worth_running(const struct verifying *v) {
+  char answer[16] = "";
+  if (!v->plan.too_few || v->arguments->option[FLAG_SESSIONS_AT_MOST] != NULL) return true;
+  if (isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0) {
+    complain("The plan decides nothing: %s. Type yes to run it all the same: ", v->plan.why);
+    return fgets(answer, sizeof answer, stdin) != NULL && strcmp(answer, "yes\n") == 0;
+  }
+  complain("lynxbench verify: nothing was run: %s. To run it all the same: --sessions-at-most N\n", v->plan.why);
+  return false;
+}
+
 static int verify(struct verifying *v) {
   const char *against = v->arguments->option[FLAG_AGAINST], *contest = v->arguments->option[FLAG_CONTEST];
   int64_t most = option_count(v->arguments, FLAG_SESSIONS_AT_MOST, SESSIONS_AT_MOST);
@@ -241,6 +254,7 @@ static int verify(struct verifying *v) {
   if (against == NULL && !consent_given(&consent)) return EXIT_WRONG_INPUT;
   if (against == NULL && v->arguments->option[FLAG_OUT] != NULL && !output_is_free("verify", v->arguments->option[FLAG_OUT]))
     return EXIT_WRONG_INPUT;
+  if (against == NULL && !is_worth_running(v)) return print_report(v, false) ? EXIT_INCONCLUSIVE : EXIT_CONDITIONS;
   if (!open_recording(v, against == NULL)) return EXIT_WRONG_INPUT;
   v->out = against;
   if (against == NULL) {
@@ -282,6 +296,7 @@ const struct command command_verify = {
                "owner; and each figure is decided at the contract's margin: reproduced (0), not reproduced or not the same\n"
                "configuration (1), inconclusive (3). A re-run under bad conditions decides nothing (4). With a ledger, the re-run's\n"
                "intent, its bundle and the signed decision are entries. Files that the contract names must be here. What running the\n"
-               "contract does is shown first; it is run where you type yes or name its digest with --run.",
+               "contract does is shown first; it is run where you type yes or name its digest with --run. Where the plan can decide\n"
+               "nothing, it is run only with --sessions-at-most.",
     .example = "build/lynxbench verify build/demo/demo.lynx --plan",
     .run = run};

@@ -67,7 +67,7 @@ enum search_arrivals { SEARCH_POISSON, SEARCH_CONSTANT };
 enum api_kind { API_COMPLETIONS, API_CHAT, API_RESPONSES, API_EMBEDDINGS, API_NATIVE, API_NATIVE_CHAT };
 enum latency_origin { LATENCY_FROM_SCHEDULED, LATENCY_FROM_SENT };
 enum grade { GRADE_A, GRADE_B, GRADE_C, GRADE_D };
-/* What a contract asks: each kind has one rule that answers it (result/answer.h). */
+/* What a contract asks: each kind has one rule that answers it (result/question_answer.h). */
 enum question_kind {
   QUESTION_HOW_FAST,
   QUESTION_HOW_MANY,

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/layer.h"
 #include "base/shell.h"
@@ -63,12 +64,22 @@ static void put_limit(struct frame *f, const struct meeting *meeting) {
 
 /* --- who does what --- */
 
-static void put_who(struct markup *m, const char *who) {
+/* The four teams of a meeting speak for the usual owners of layers; other teams for themselves. */
+static const char *speaker_of(const char *who) {
   const char *group = owner_group(who);
+  return group != NULL ? group : who;
+}
+
+static void put_who(struct markup *m, const char *who) {
+  const char *speaker = speaker_of(who);
   markup_open(m, "dt", NULL);
-  markup_text(m, group != NULL ? group : who);
-  if (group != NULL && strcmp(group, who) != 0) markup_whole(m, "small", "dim", who);
+  markup_text(m, speaker);
+  if (strcasecmp(speaker, who) != 0) markup_whole(m, "small", "dim", who);
   markup_close(m);
+}
+
+static bool is_step_of(const struct meeting_item *s, const char *who) {
+  return s->kind == MEETING_NEXT && strcasecmp(speaker_of(s->who), speaker_of(who)) == 0;
 }
 
 static void put_action(struct markup *m, const struct meeting_item *s) {
@@ -78,13 +89,13 @@ static void put_action(struct markup *m, const struct meeting_item *s) {
 
 static size_t count_of(const struct meeting *meeting, const char *who) {
   size_t n = 0;
-  for (size_t i = 0; i < meeting->n_items; i++) n += meeting->items[i].kind == MEETING_NEXT && strcmp(meeting->items[i].who, who) == 0;
+  for (size_t i = 0; i < meeting->n_items; i++) n += is_step_of(&meeting->items[i], who);
   return n;
 }
 
 static bool is_first(const struct meeting *meeting, size_t item) {
   for (size_t i = 0; i < item; i++)
-    if (meeting->items[i].kind == MEETING_NEXT && strcmp(meeting->items[i].who, meeting->items[item].who) == 0) return false;
+    if (is_step_of(&meeting->items[i], meeting->items[item].who)) return false;
   return true;
 }
 
@@ -102,7 +113,7 @@ static void put_team(struct frame *f, const struct meeting *meeting, size_t firs
     markup_printf(m, "and %zu more", n - 1);
     markup_close(m);
     for (size_t i = first + 1; i < meeting->n_items; i++) {
-      if (meeting->items[i].kind != MEETING_NEXT || strcmp(meeting->items[i].who, s->who) != 0) continue;
+      if (!is_step_of(&meeting->items[i], s->who)) continue;
       markup_open(m, "div", NULL);
       put_action(m, &meeting->items[i]);
       markup_close(m);
@@ -178,6 +189,7 @@ static void put_page(struct frame *f, const struct board_contract *c, const stru
   frame_begin(f, c->name[0] != 0 ? c->name : c->hex, "json");
   markup_whole(m, "p", "above", above);
   answer_html(&meeting->answered.answer, m->out);
+  if (meeting->worse) markup_whole(m, "p", "trend bad", meeting->trend);
   markup_whole(m, "p", "lead", meeting->lead);
   answer_tiles_html(&meeting->answered.answer, m->out);
   bool drawn = answer_plot(m, meeting);

@@ -2,7 +2,7 @@
 
 #include "report/html_page.h"
 #include "report/svg.h"
-#include "report/text.h"
+#include "base/shown.h"
 
 static const char *const colors_of[] = {
     [TILE_NOT_ASKED] = "dim", [TILE_NOT_COMPUTED] = "dim", [TILE_UNKNOWN] = "warn", [TILE_KEPT] = "good", [TILE_MISSED] = "bad"};

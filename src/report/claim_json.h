@@ -3,7 +3,7 @@
 #define REPORT_CLAIM_JSON_H
 
 #include "ledger/standing.h"
-#include "result/answer.h"
+#include "result/question_answer.h"
 #include "result/claim.h"
 
 /* answer: to the contract's question, in each. standing: in a ledger; NULL: none was asked. */

@@ -5,7 +5,7 @@
 #define REPORT_WITHHOLDING_H
 
 #include "executor/disclose.h"
-#include "result/answer.h"
+#include "result/question_answer.h"
 #include "result/claim.h"
 
 void withhold_result(enum disclosure level, struct result *result);

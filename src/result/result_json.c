@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
-#include "result/answer.h"
+#include "result/question_answer.h"
 #include "result/claim.h"
 #include "result/machine_figures.h"
 #include "result/result.h"

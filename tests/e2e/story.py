@@ -65,7 +65,8 @@ class Story:
         """By another team, of the newest run."""
         digest = l.show(self.runs[-1])["contract"]["digest"]
         out = self.folder / "v.lynx"
-        more = ("--run", digest, "--endpoint", f"http://127.0.0.1:{self.port}", "--out", out, "--ledger", self.ledger)
+        more = ("--run", digest, "--sessions-at-most", 30, "--endpoint", f"http://127.0.0.1:{self.port}")
+        more += ("--out", out, "--ledger", self.ledger)
         self("verify", self.runs[-1], *more, key="platform", codes=(0, 1, 3, 4))
 
     def contest(self):

@@ -129,12 +129,12 @@ def test_what_was_measured_elsewhere_closes_nothing(team):
     """Of another contract; of a run that is not in the ledger; entries that say more than their runs do."""
     finding = team.open("somebody else's")
     other = team.folder / "other.yaml"
-    other.write_text(team.contract.read_text().replace("name: chat", "name: mail"))
+    other.write_text(team.contract.read_text().replace("output_tokens: 16", "output_tokens: 12"))
     mail = [team.run(f"mail-{gap}", gap, other) for gap in ("15ms", "5ms")]
     r = team("iterate", "measure", *mail, "--finding", finding, "--change", "x", codes=(2,))
-    assert "found runs of different contracts" in r.stderr, r.stderr
+    assert "found a run of another contract; accepted: one of the finding's contract" in r.stderr, r.stderr
     r = team("iterate", "measure", team.slow, mail[1], "--change", "x", codes=(2,))
-    assert "found runs of different contracts" in r.stderr, r.stderr
+    assert "found runs of different contracts (workload.output_tokens: A 16, B 12)" in r.stderr, r.stderr
 
 
 def test_a_change_without_a_finding(team):

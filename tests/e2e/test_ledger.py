@@ -157,7 +157,8 @@ class Story:
         return json.loads(self("show", self.bundle, "--json").stdout)["contract"]["digest"]
 
     def verify(self, name):
-        out = ("--run", self.pulled, "--out", f"{self.d}/{name}.lynx", "--ledger", self.ledger)
+        out = ("--run", self.pulled, "--sessions-at-most", 30)
+        out += ("--out", f"{self.d}/{name}.lynx", "--ledger", self.ledger)
         return self("verify", self.bundle, *out, "--quiet", "--json", key="sre", timeout=300)
 
     @functools.cached_property

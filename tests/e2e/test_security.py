@@ -406,7 +406,7 @@ def test_verify_shows_a_strangers_contract_and_runs_nothing(tmp_path, foreign):
 def test_verify_gives_a_strangers_contract_no_keys(tmp_path, foreign):
     digest = json.loads(l.lynx("show", f"{foreign}/c.lynx", "--json").stdout)["contract"]["digest"]
     secrets = {"AWS_SECRET_ACCESS_KEY": "hunter2a", "STRANGERS_TOKEN": "hunter2b", "LYNXBENCH_PASSPHRASE": "hunter2c"}
-    again = ("--run", digest[:12], "--out", f"{tmp_path}/again.lynx", "--quiet")
+    again = ("--run", digest[:12], "--sessions-at-most", "30", "--out", f"{tmp_path}/again.lynx", "--quiet")
     r = l.lynx("verify", f"{foreign}/c.lynx", *again, env=secrets)
     assert r.returncode in (0, 1, 3, 4) and os.path.exists(f"{foreign}/started"), r.stderr
     with open(f"{foreign}/seen") as f:
@@ -429,7 +429,7 @@ def test_verify_sends_nothing_to_a_strangers_endpoint(tmp_path):
         l.lynx("run", path, "--out", f"{tmp_path}/c.lynx", "--quiet", env={"STRANGERS_TOKEN": "first"})
         digest = json.loads(l.lynx("show", f"{tmp_path}/c.lynx", "--json").stdout)["contract"]["digest"]
         del heads[:]
-        verify = ("verify", f"{tmp_path}/c.lynx", "--run", digest, "--quiet", "--out")
+        verify = ("verify", f"{tmp_path}/c.lynx", "--run", digest, "--sessions-at-most", "30", "--quiet", "--out")
         r = l.lynx(*verify, f"{tmp_path}/no.lynx", env={"STRANGERS_TOKEN": "mine"})
         assert r.returncode == 2 and "--endpoint" in r.stderr and not heads, r.stderr
         own = ("--endpoint", f"http://127.0.0.1:{s.server_port}")

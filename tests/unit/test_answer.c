@@ -1,5 +1,5 @@
 /* Each kind of question: which words answer it, from a summary made by hand; and which kind a question is taken for. */
-#include "result/answer.h"
+#include "result/question_answer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "result/answer.h"
+#include "result/question_answer.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,12 +1,12 @@
-/* result/answer.h: the answer to the question that a contract asks: one rule for each kind of question.
+/* result/question_answer.h: the answer to the question that a contract asks: one rule for each kind of question.
  *
  * It is the one place that words an answer. Text, claim, report, JSON, pages and comparison show what it gives.
  * Shapes   one sentence, and five tiles: what was promised, and what was measured
  * Result   where a rule has no figure there is no answer, why there is none, and what would give one. No tile divides a demand by a
  *          capacity: how many executors a demand takes follows from times in queues (decide/fleet.h)
  * Memory   texts live in the arena, or as long as contract and summaries */
-#ifndef RESULT_ANSWER_H
-#define RESULT_ANSWER_H
+#ifndef RESULT_QUESTION_ANSWER_H
+#define RESULT_QUESTION_ANSWER_H
 
 #include "result/effect.h"
 
