@@ -33,7 +33,7 @@ const char *live_lane_text(struct arena *arena, const struct live_lane *lane) {
   const char *thread = lane->main                               ? "main thread"
                        : strcmp(lane->program, lane->name) == 0 ? "threads"
                                                                 : arena_printf(arena, "threads %s", lane->name);
-  if (lane->thread == 0) return arena_printf(arena, "%s, ended threads", lane->program);
+  if (lane->thread == 0) return arena_printf(arena, "%s, threads that have exited", lane->program);
   if (!lane->main && lane->n_threads == 1) thread = arena_printf(arena, "thread %s", lane->name);
   return arena_printf(arena, "%s, %s", lane->program, thread);
 }

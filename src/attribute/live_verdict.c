@@ -200,7 +200,7 @@ static bool judge_outside(struct live *live) {
         "lynxbench's own lateness can have changed the figures by more than is allowed (method.instrument_error_at_most), and the "
         "processors are not full");
   else if (last != NULL && live_still_grows(live))
-    set(live, LIVE_LOAD, "The load ended before the server did.",
+    set(live, LIVE_LOAD, "The test stopped before the server reached its limit.",
         arena_printf(arena, "throughput still grows at %lld in flight: give %s more, and ask again%s", (long long)last->concurrency,
                      last->too_short ? "--for (the window was too short for so many)" : "--at-most", full_already(live)));
   else return judge_gpus(live);

@@ -337,6 +337,29 @@ static void take_change(struct board *b, const struct ledger_entry *entry) {
                                                      .index = entry->index};
 }
 
+const char *response_kind_text(enum response_kind kind) {
+  static const char *const texts[RESPONSE_KINDS] = {
+      [RESPONSE_ACCEPTED] = "accepted", [RESPONSE_DISPUTED] = "disputed", [RESPONSE_HANDED_ON] = "handed on"};
+  return texts[kind];
+}
+
+/* One of a kind that is not known, or that hands on to no layer, says nothing. */
+static void take_response(struct board *b, const struct ledger_entry *entry) {
+  struct board_finding *f = finding_of(b, entry);
+  const char *text = said(b, entry, "state"), *layer = said(b, entry, "layer");
+  int kind = 0;
+  enum layer known;
+  while (kind < RESPONSE_KINDS && strcmp(text, response_kind_text((enum response_kind)kind)) != 0) kind++;
+  if (f == NULL || kind == RESPONSE_KINDS || (kind == RESPONSE_HANDED_ON && !layer_parse(layer, &known))) return;
+  f->responses = arena_room(&b->arena, f->responses, f->n_responses, sizeof *f->responses);
+  f->responses[f->n_responses++] = (struct board_response){.kind = (enum response_kind)kind,
+                                                           .by = arena_copy(&b->arena, entry->signer),
+                                                           .words = said(b, entry, "text"),
+                                                           .time = said(b, entry, "time"),
+                                                           .layer = kind == RESPONSE_HANDED_ON ? layer : "",
+                                                           .index = entry->index};
+}
+
 static void take_confirmation(struct board *b, const struct ledger_entry *entry) {
   struct board_run *run = run_of(b, entry);
   if (run == NULL) return;
@@ -379,6 +402,7 @@ static bool take_entry(void *context, const struct ledger_entry *entry, const ch
   else if (strcmp(kind, "finding") == 0) take_finding(t->board, entry);
   else if (strcmp(kind, "confirmation") == 0) take_confirmation(t->board, entry);
   else if (strcmp(kind, "change") == 0) take_change(t->board, entry);
+  else if (strcmp(kind, "response") == 0) take_response(t->board, entry);
   else if (strcmp(kind, "iteration") == 0) take_iteration(t->board, entry);
   if (strcmp(kind, "verification") == 0 || strcmp(kind, "withdrawal") == 0) close_contests(t->board, entry);
   t->board->n_entries = entry->index + 1;

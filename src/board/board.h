@@ -24,6 +24,17 @@ struct board_change {
   uint64_t index;
 };
 
+/* What a team answers to a finding: that it takes it, that it is wrong, or whose it is. */
+enum response_kind { RESPONSE_ACCEPTED, RESPONSE_DISPUTED, RESPONSE_HANDED_ON, RESPONSE_KINDS };
+const char *response_kind_text(enum response_kind kind);
+
+struct board_response {
+  enum response_kind kind;
+  const char *by, *words, *time;
+  const char *layer; /* that it was handed on to; "" */
+  uint64_t index;
+};
+
 /* A change that was measured from one run to another; its effect follows from their summaries (board/work.h). */
 struct board_iteration {
   const char *by, *change;
@@ -40,6 +51,8 @@ struct board_finding {
   char leaf[DIGEST_HEX];
   struct board_change *changes;
   size_t n_changes;
+  struct board_response *responses;
+  size_t n_responses;
   struct board_iteration *measured; /* changes that answer it */
   size_t n_measured;
 };

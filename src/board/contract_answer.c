@@ -62,7 +62,7 @@ static void find_finding(const struct board *b, const struct board_contract *c, 
     const struct board_finding *f = best->finding;
     struct answer_finding *found = arena_alloc(arena, 1, sizeof *found);
     found->title = f->named[0] != 0 ? arena_printf(arena, "%s: %s", f->title, f->named) : f->title;
-    found->whose = work_whose(c, f, arena);
+    found->whose = work_whose_now(best, arena);
     found->confirmed = weight(best) == 2;
     found->rung = found->confirmed ? arena_copy(arena, best->confirmation->verdict) : work_found(f);
     ret->finding = found;

@@ -117,6 +117,7 @@ static void find_headline(struct making *m) {
   const struct history_change *change = newest_change(h, s, &m->event);
   if (change != NULL) {
     m->change = history_change_of(h, change);
+    m->to->changed = true;
     m->to->worse = history_is_worse(h, change);
   }
   m->to->headline = s;
@@ -392,11 +393,24 @@ static void state_closed(struct making *m, const struct work_item *item, const c
 
 static const char *doubt(struct making *m, const struct work_item *item) {
   const struct board_finding *f = item->finding;
-  if (item->state == WORK_AGAIN) return arena_printf(&m->to->arena, "open again, since %s", item->why);
+  struct arena *arena = &m->to->arena;
+  const char *answered = work_response_words(item, arena), *stop = answered[0] != 0 ? "; " : "";
+  if (item->state == WORK_AGAIN) return arena_printf(arena, "open again, since %s%s%s", item->why, stop, answered);
   if (item->state == WORK_STARTED || item->state == WORK_DONE)
-    return arena_printf(&m->to->arena, "%s %s: %s; what it brings is not measured yet", item->change->by,
+    return arena_printf(arena, "%s %s: %s; what it brings is not measured yet", item->change->by,
                         item->state == WORK_DONE ? "made a change" : "works on it", item->change->words);
-  return arena_printf(&m->to->arena, "%s by %s (%s), not confirmed", work_found(f), f->by, work_whose(item->contract, f, &m->to->arena));
+  return arena_printf(arena, "%s by %s (%s), not confirmed%s%s", work_found(f), f->by, work_whose_now(item, arena), stop, answered);
+}
+
+/* Who disputes it is answered by who found it: an experiment decides. */
+static void state_dispute(struct making *m, const struct work_item *item, const char *of) {
+  struct arena *arena = &m->to->arena;
+  const struct board_response *r = item->response;
+  struct meeting_item *s = state(m, MEETING_CONTESTED, arena_printf(arena, "%s disputes «%s»: %s", r->by, of, r->words));
+  s->entry = r->index;
+  s->run = (size_t)(item->run - m->board->runs);
+  (void)state_next(m, item->finding->by, arena_printf(arena, "Answer the dispute of %s by an experiment: %s.", r->by, of),
+                   command_confirm(m, item));
 }
 
 static void state_work(struct making *m, const struct work_item *item) {
@@ -409,6 +423,10 @@ static void state_work(struct making *m, const struct work_item *item) {
   const char *text, *command;
   if (item->state == WORK_CLOSED) {
     state_closed(m, item, of);
+    return;
+  }
+  if (item->response != NULL && item->response->kind == RESPONSE_DISPUTED && !refuted && !confirmed) {
+    state_dispute(m, item, of);
     return;
   }
   struct meeting_item *s = refuted || (confirmed && item->state == WORK_OPEN)

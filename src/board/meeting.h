@@ -26,6 +26,7 @@ struct meeting {
   const char *lead;
   const struct history_series *headline; /* the figure that is followed; NULL: none */
   const struct history_value *value;     /* of the newest run that was no re-run to verify another */
+  bool changed;                          /* that figure did, for sure */
   bool worse;                            /* since the last change of that figure */
   bool unclaimed;                        /* it was run, and no run of it supports a claim */
   bool contested;                        /* a contest is open, or a figure was not reproduced */

@@ -58,6 +58,11 @@ static void take_newest(struct work_item *item, const struct board_finding *f) {
     if (item->change == NULL || f->changes[i].index > item->change->index) item->change = &f->changes[i];
   for (size_t i = 0; i < f->n_measured; i++)
     if (item->measured == NULL || f->measured[i].index > item->measured->index) item->measured = &f->measured[i];
+  for (size_t i = 0; i < f->n_responses; i++) {
+    const struct board_response *r = &f->responses[i];
+    if (item->response == NULL || r->index > item->response->index) item->response = r;
+    if (r->kind == RESPONSE_HANDED_ON && (item->handed_on == NULL || r->index > item->handed_on->index)) item->handed_on = r;
+  }
   if (f->confirmation != NULL && (item->confirmation == NULL || f->confirmation->index > item->confirmation->index))
     item->confirmation = f->confirmation;
 }
@@ -132,9 +137,23 @@ static size_t count_runs(const struct board *b, const struct found *found, size_
   return n_runs;
 }
 
-static const char *owner_of(const struct board_contract *c, const struct board_finding *f) {
+static const char *owner_of_layer(const struct board_contract *c, const char *text, const char *otherwise) {
   enum layer layer;
-  return c->contract != NULL && layer_parse(f->layer, &layer) ? contract_owner(c->contract, layer) : f->owner;
+  if (!layer_parse(text, &layer)) return otherwise;
+  return c->contract != NULL ? contract_owner(c->contract, layer) : otherwise;
+}
+
+static const char *owner_of(const struct board_contract *c, const struct board_finding *f) {
+  return owner_of_layer(c, f->layer, f->owner);
+}
+
+/* Whose it is: of the layer where it shows, or of the one that it was handed on to last. */
+static void find_holder(struct work_item *item) {
+  const struct board_response *handed = item->handed_on;
+  enum layer layer;
+  item->layer = handed != NULL ? handed->layer : item->finding->layer;
+  if (handed != NULL && layer_parse(handed->layer, &layer))
+    item->owner = owner_of_layer(item->contract, handed->layer, layer_default_owner(layer));
 }
 
 static void make_item(const struct board *b, const struct found *found, size_t n, struct work_item *ret) {
@@ -149,8 +168,10 @@ static void make_item(const struct board *b, const struct found *found, size_t n
     if (found[i].run->index > ret->run->index) ret->run = found[i].run;
     take_newest(ret, found[i].finding);
   }
+  find_holder(ret);
   judge(b, found, n, ret);
   if (ret->change != NULL && ret->change->index > ret->newest) ret->newest = ret->change->index;
+  if (ret->response != NULL && ret->response->index > ret->newest) ret->newest = ret->response->index;
   if (ret->measured != NULL && ret->measured->index > ret->newest) ret->newest = ret->measured->index;
 }
 
@@ -195,6 +216,18 @@ const char *work_whose(const struct board_contract *contract, const struct board
   return f->layer[0] == 0 ? "not attributed" : arena_printf(arena, "%s, %s", f->layer, owner[0] != 0 ? owner : "nobody yet");
 }
 
+const char *work_whose_now(const struct work_item *item, struct arena *arena) {
+  return item->layer[0] == 0 ? "not attributed"
+                             : arena_printf(arena, "%s, %s", item->layer, item->owner[0] != 0 ? item->owner : "nobody yet");
+}
+
+const char *work_response_words(const struct work_item *item, struct arena *arena) {
+  const struct board_response *r = item->response;
+  if (r == NULL) return "";
+  return arena_printf(arena, "%s by %s%s%s on %.10s%s%s", response_kind_text(r->kind), r->by, r->layer[0] != 0 ? " to " : "", r->layer,
+                      r->time, r->words[0] != 0 ? ": " : "", r->words);
+}
+
 const struct work_item *work_list_find(const struct work_list *list, const struct board *b, const uint8_t leaf[DIGEST_BYTES]) {
   size_t at;
   if (!digest_map_get(&b->by_finding, leaf, &at)) return NULL;
@@ -219,7 +252,7 @@ bool work_next(const struct board *b, const struct work_item *item, struct arena
     *ret_text = arena_printf(arena, "Run the contract again and measure the change: %s.", item->change->words);
     *ret_command = arena_printf(arena, "lynxbench iterate measure AFTER.lynx --finding %" PRIu64 " --ledger %s", f->index, at);
   } else {
-    *ret_text = "Say what will be changed.";
+    *ret_text = item->response == NULL ? "Accept it, dispute it, or hand it on; or say what will be changed." : "Say what will be changed.";
     *ret_command = arena_printf(arena, "lynxbench iterate start %" PRIu64 " --change '...' --ledger %s", f->index, at);
   }
   return true;

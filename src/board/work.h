@@ -24,7 +24,10 @@ struct work_item {
   const struct board_contract *contract;
   const struct board_finding *finding;              /* the newest */
   const struct board_run *run;                      /* that it was found in last, in the order of the ledger */
-  const char *owner;                                /* by the contract, where its words are known; "" */
+  const char *layer;                                /* where it shows, or that it was handed on to; "" */
+  const struct board_response *response;            /* the newest of any of them; NULL: nobody answered */
+  const struct board_response *handed_on;           /* the newest that did; NULL */
+  const char *owner;                                /* of that layer, by the contract, where its words are known; "" */
   const struct standing_confirmation *confirmation; /* the newest of any of them; NULL */
   size_t n_seen;                                    /* runs that it was found in */
   enum work_state state;
@@ -53,6 +56,11 @@ const struct work_item *work_list_find(const struct work_list *list, const struc
 const char *work_found(const struct board_finding *finding);
 /* "serving, ML platform"; "not attributed" */
 const char *work_whose(const struct board_contract *contract, const struct board_finding *finding, struct arena *arena);
+
+/* "accepted by sre on 2026-11-30", "handed on by sre to system on 2026-11-30: the driver is old"; "": nobody answered. */
+const char *work_response_words(const struct work_item *item, struct arena *arena);
+/* Whose it is now: "system, Infrastructure"; "not attributed" */
+const char *work_whose_now(const struct work_item *item, struct arena *arena);
 
 /* What to do next about it, for whom and with which command; false: nothing, it is closed. text and command are the arena's. */
 bool work_next(const struct board *board, const struct work_item *item, struct arena *arena, const char **ret_text,

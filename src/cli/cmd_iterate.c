@@ -33,8 +33,10 @@ enum {
 
 static const struct option_spec options[] = {
     [FLAG_TITLE] = OPTION("title", "TEXT", "open: what is wrong, in one line"),
-    [FLAG_LAYER] = OPTION("layer", "LAYER", "open: whose layer it concerns, its owner is named by the contract; list: of that layer alone"),
-    [FLAG_TEXT] = OPTION("text", "TEXT", "open: the evidence; done: a note"),
+    [FLAG_LAYER] = OPTION(
+        "layer", "LAYER",
+        "open: whose layer it concerns, its owner is named by the contract; hand-on: to which; list: of that layer alone"),
+    [FLAG_TEXT] = OPTION("text", "TEXT", "open: the evidence; dispute, hand-on: why; done: a note"),
     [FLAG_CHANGE] = OPTION("change", "TEXT", "start, done, measure: what is changed (default: what was said when it was started)"),
     [FLAG_COMMIT] = OPTION("commit", "REF", "start, done: the commit that makes the change"),
     [FLAG_TICKET] = OPTION("ticket", "REF", "start, done: where it is discussed"),
@@ -214,6 +216,50 @@ static int done(const struct arguments *arguments, struct pen *pen) {
   return add_change(arguments, pen, true);
 }
 
+/* --- accept, dispute, hand-on --- */
+
+/* evidence: a bundle that shows it, of a dispute; NULL */
+static int respond(const struct arguments *arguments, struct pen *pen, enum response_kind kind, const char *evidence) {
+  struct view view;
+  struct entry entry = {.kind = "response"};
+  struct bundle_file bundle;
+  uint64_t index;
+  int code = EXIT_WRONG_INPUT;
+  if (!view_open(pen, arguments->positional[1], &view)) return code;
+  entry_subject(&entry, "finding", view.finding.entry.leaf);
+  entry_member(&entry, "state", response_kind_text(kind));
+  entry_member(&entry, "layer", kind == RESPONSE_HANDED_ON ? arguments->option[FLAG_LAYER] : NULL);
+  entry_member(&entry, "text", arguments->option[FLAG_TEXT]);
+  bool good = evidence == NULL || bundle_file_open_possible(evidence, &bundle);
+  if (evidence != NULL && good) {
+    entry_subject_hex(&entry, "evidence", bundle.result.seal.root);
+    bundle_file_close(&bundle);
+    good = bundle_entry_add(&pen->file, evidence, &pen->signer, &index);
+  }
+  if (good && ledger_file_add(&pen->file, &entry, &pen->signer, &index, NULL)) {
+    print_state(pen, index, &view);
+    code = tell_hook(arguments, pen, index);
+  }
+  view_close(&view);
+  return code;
+}
+
+static int accept_finding(const struct arguments *arguments, struct pen *pen) {
+  return respond(arguments, pen, RESPONSE_ACCEPTED, NULL);
+}
+
+static int dispute_finding(const struct arguments *arguments, struct pen *pen) {
+  if (!needs("dispute", "text", arguments->option[FLAG_TEXT], "why it is wrong")) return EXIT_WRONG_INPUT;
+  return respond(arguments, pen, RESPONSE_DISPUTED, arguments->n_positional > 2 ? arguments->positional[2] : NULL);
+}
+
+static int hand_on(const struct arguments *arguments, struct pen *pen) {
+  enum layer layer;
+  if (!layer_read("iterate hand-on", arguments->option[FLAG_LAYER], &layer)) return EXIT_WRONG_INPUT;
+  if (!needs("hand-on", "text", arguments->option[FLAG_TEXT], "why it is that layer's")) return EXIT_WRONG_INPUT;
+  return respond(arguments, pen, RESPONSE_HANDED_ON, NULL);
+}
+
 /* --- measure --- */
 
 struct measuring {
@@ -349,6 +395,9 @@ static const struct {
   int least, most;
   int (*run)(const struct arguments *arguments, struct pen *pen);
 } actions[] = {{"open", "BUNDLE", 1, 1, open_finding},
+               {"accept", "FINDING", 1, 1, accept_finding},
+               {"dispute", "FINDING [BUNDLE]", 1, 2, dispute_finding},
+               {"hand-on", "FINDING", 1, 1, hand_on},
                {"start", "FINDING", 1, 1, start},
                {"done", "FINDING", 1, 1, done},
                {"measure", "[BEFORE] AFTER", 1, 2, measure}};
@@ -372,20 +421,22 @@ static int run(const struct arguments *arguments) {
     pen_close(&pen);
     return code;
   }
-  complain("lynxbench iterate: found '%s'%s, accepted: list, open BUNDLE, start FINDING, done FINDING, measure [BEFORE] AFTER\n", name,
-           strcmp(name, "list") == 0 ? " and more words" : "");
+  complain("lynxbench iterate: found '%s'%s, accepted: list, open BUNDLE, accept FINDING, dispute FINDING, hand-on FINDING, "
+           "start FINDING, done FINDING, measure [BEFORE] AFTER\n",
+           name, strcmp(name, "list") == 0 ? " and more words" : "");
   return EXIT_WRONG_INPUT;
 }
 
 const struct command command_iterate = {
     .name = "iterate",
     .summary = "track findings from open to measured improvement",
-    .usage = "[list | open BUNDLE | start FINDING | done FINDING | measure [BEFORE] AFTER]",
+    .usage = "[list | open BUNDLE | accept|dispute|hand-on FINDING | start|done FINDING | measure [BEFORE] AFTER]",
     .least = 0,
     .most = 3,
     .options = options,
     .n_options = LYNX_COUNT(options),
-    .details = "A finding in the ledger (`attribute --record`, or `iterate open`) is closed by a measurement, not by a word. `start` and\n"
+    .details = "A finding in the ledger (`attribute --record`, or `iterate open`) is closed by a measurement, not by a word. Its owner\n"
+               "answers: `accept`, `dispute` (--text says why; a bundle may show it), or `hand-on` to --layer, with a reason. `start` and\n"
                "`done` say what is changed, with a commit and a ticket. `measure` compares the run from before the change with one from\n"
                "after it and records the effect: improved closes the finding; no improvement, worse, or undecided opens it again.\n"
                "Without a BEFORE it is the newest run that the finding was found in, out of the ledger. The same finding in several\n"

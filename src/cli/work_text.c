@@ -19,9 +19,10 @@ static void put_item(const struct board *b, const struct work_item *item, struct
   const char *text, *command;
   (void)buffer_printf(out, "  %5" PRIu64 "  %s%s%s: %s\n", f->index, work_state_text(item->state), item->why[0] != 0 ? ", " : "", item->why,
                       f->title);
-  (void)buffer_printf(out, "             %s; of %s, found in %zu run%s%s%s\n", work_whose(item->contract, f, &arena),
+  (void)buffer_printf(out, "             %s; of %s, found in %zu run%s%s%s\n", work_whose_now(item, &arena),
                       item->contract->name[0] != 0 ? item->contract->name : item->contract->hex, item->n_seen, LYNX_S(item->n_seen),
                       item->confirmation != NULL ? "; experiment: " : "", item->confirmation != NULL ? item->confirmation->verdict : "");
+  if (item->response != NULL) (void)buffer_printf(out, "             %s\n", work_response_words(item, &arena));
   if (item->change != NULL) {
     const struct board_change *c = item->change;
     (void)buffer_printf(out, "             %s by %s: %s%s%s%s%s\n", c->done ? "done" : "started", c->by, c->words,
@@ -50,7 +51,7 @@ static bool is_contract(const struct work_filter *filter, const struct board_con
 bool work_is_wanted(const struct work_filter *filter, const struct work_item *item) {
   if (item->state == WORK_CLOSED && !filter->closed) return false;
   if (filter->owner != NULL && strcmp(filter->owner, item->owner) != 0) return false;
-  return (filter->layer == NULL || strcmp(filter->layer, item->finding->layer) == 0) && is_contract(filter, item->contract);
+  return (filter->layer == NULL || strcmp(filter->layer, item->layer) == 0) && is_contract(filter, item->contract);
 }
 
 void work_text(const struct board *b, const struct work_list *list, const struct work_filter *filter, struct buffer *out) {

@@ -18,6 +18,7 @@ static const struct kind_rule {
              {"finding", {"bundle"}},
              {"confirmation", {"bundle", "perturbed"}},
              {"change", {"finding"}},
+             {"response", {"finding"}},
              {"iteration", {"bundle", "before"}}};
 
 static enum lynx_status check_kind(const struct statement *statement, struct lynx_error *error) {
@@ -26,7 +27,7 @@ static enum lynx_status check_kind(const struct statement *statement, struct lyn
   if (k == LYNX_COUNT(kinds))
     return lynx_fail(error, LYNX_INPUT,
                      "an entry of kind '%.60s'; accepted: policy, contract, signature, intent, bundle, verification, contest, withdrawal, "
-                     "finding, confirmation, change, iteration",
+                     "finding, confirmation, change, response, iteration",
                      statement->kind);
   for (size_t i = 0; i < LYNX_COUNT(kinds[k].needs) && kinds[k].needs[i] != NULL; i++)
     if (statement_subject_named(statement, kinds[k].needs[i]) == NULL)

@@ -106,7 +106,7 @@ static void put_standing(struct markup *m, const struct card *c) {
   if (c->n_reproduced > 0) put_chip(m, "good", text);
   (void)snprintf(text, sizeof text, "not reproduced %zu", c->n_not_reproduced);
   if (c->n_not_reproduced > 0) put_chip(m, "bad", text);
-  else if (c->n_reproduced == 0 && c->contract->n_runs > 0) put_chip(m, "", "verified by nobody yet");
+  else if (c->n_reproduced == 0 && c->contract->n_runs > 0) put_chip(m, "", "not verified by another team yet");
   (void)snprintf(text, sizeof text, "%zu contest%s open", c->n_open, LYNX_S(c->n_open));
   if (c->n_open > 0) put_chip(m, "bad", text);
   (void)snprintf(text, sizeof text, "%zu run%s without a bundle", n_missing, LYNX_S(n_missing));
@@ -156,8 +156,7 @@ static void write_card(struct markup *m, const struct board *b, const struct car
   markup_printf(m, "%s %s", answer_state_icon(answer->state), answer_state_text(answer->state));
   markup_close(m);
   markup_close(m);
-  if (c->meeting.headline != NULL && c->meeting.headline->n_values > 1)
-    markup_whole(m, "p", c->meeting.worse ? "trend bad" : "trend", c->meeting.trend);
+  if (c->meeting.changed) markup_whole(m, "p", c->meeting.worse ? "trend bad" : "trend", c->meeting.trend);
   put_standing(m, c);
   put_findings(m, b, contract);
   markup_open(m, "p", "class", "dim", NULL);

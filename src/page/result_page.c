@@ -22,7 +22,7 @@ static void put_verifications(struct frame *f, const struct board_run *run, stru
     const char *class = strcmp(v->decision, "reproduced") == 0 ? "good" : strcmp(v->decision, "not reproduced") == 0 ? "bad" : "dim";
     put_item(f, class, arena_printf(arena, "%s re-ran it: %s", v->by, v->decision), v->index);
   }
-  if (run->n_verifications == 0) markup_whole(&f->markup, "li", "dim", "Nobody has re-run it to verify it yet.");
+  if (run->n_verifications == 0) markup_whole(&f->markup, "li", "dim", "No other team has verified this yet.");
 }
 
 static void put_contests(struct frame *f, const struct board_run *run, struct arena *arena) {

@@ -71,6 +71,24 @@ static void put_words(struct markup *m, const struct history *h, const struct hi
   buffer_release(&text);
 }
 
+/* Its axis, in words: the greatest and the least value above and below it, the first and the last day. */
+static void put_axis(struct markup *m, const struct history *h, const struct history_series *s, const char *class, double value,
+                     bool days) {
+  struct buffer text;
+  buffer_init(&text, 4096);
+  markup_open(m, "span", "class", class, NULL);
+  figure_put_value(value, s->unit, &text);
+  markup_whole(m, "span", NULL, text.data);
+  for (size_t i = 0; i < 2 && days; i++) {
+    buffer_clear(&text);
+    history_put_time(&h->runs[s->values[i == 0 ? 0 : s->n_values - 1].run], false, &text);
+    if (i == 1) markup_text(m, " – ");
+    markup_text(m, text.data);
+  }
+  markup_close(m);
+  buffer_release(&text);
+}
+
 void spark_put(struct markup *m, const struct history *h, const struct history_series *s) {
   lynx_assert(s->n_values > 0);
   struct scale scale = {INFINITY, -INFINITY, s->n_values};
@@ -78,13 +96,18 @@ void spark_put(struct markup *m, const struct history *h, const struct history_s
     scale.least = fmin(scale.least, s->values[i].value);
     scale.most = fmax(scale.most, s->values[i].value);
   }
+  const double least = scale.least, most = scale.most;
   double room = fmax(scale.most - scale.least, 0.05 * fabs(scale.most)) * 0.15; /* or noise alone would fill it */
   scale.least -= room, scale.most += room;
+  markup_open(m, "div", "class", "sparkbox", NULL);
+  put_axis(m, h, s, "axis", most, false);
   markup_open(m, "svg", "class", "spark", "viewBox", "0 0 260 56", "role", "img", NULL);
   put_words(m, h, s);
   put_levels(m, &scale, s);
   size_t step = (s->n_values + POINTS - 1) / POINTS;
   put_points(m, &scale, s, step);
   put_point(m, "last", x_of(&scale, s->n_values - 1), y_of(&scale, s->values[s->n_values - 1].value));
+  markup_close(m);
+  put_axis(m, h, s, "axis", least, true);
   markup_close(m);
 }

@@ -17,6 +17,7 @@ static const struct table_column columns[] = {{"state", "state", false},
                                               {"digest", NULL, false},
                                               {"runs", "runs", true},
                                               {"experiment", NULL, false},
+                                              {"response", "answered", false},
                                               {"change", "change", false},
                                               {"by", NULL, false},
                                               {"commit", NULL, false},
@@ -74,13 +75,14 @@ void work_table_add(struct table *t, const struct board *b, const struct work_it
   table_number(t, (double)f->index, NULL);
   table_text(t, f->title);
   table_link(t, arena_printf(&t->arena, "result/%s.html", digest_hex(item->run->root, hex)));
-  table_text(t, f->layer[0] != 0 ? f->layer : NULL);
+  table_text(t, item->layer[0] != 0 ? item->layer : NULL);
   table_text(t, item->owner[0] != 0 ? item->owner : "nobody yet");
   table_text(t, c->name[0] != 0 ? c->name : c->hex);
   table_link(t, arena_printf(&t->arena, "contract/%s.html", c->hex));
   table_text(t, c->hex);
   table_number(t, (double)item->n_seen, NULL);
   table_text(t, item->confirmation != NULL ? item->confirmation->verdict : NULL);
+  table_text(t, item->response != NULL ? work_response_words(item, &t->arena) : NULL);
   add_change(t, item->change);
   add_effect(t, b, item);
 }

@@ -363,7 +363,7 @@ static void put_card(struct buffer *out, const char *name, const char *value, co
   html_text(out, "", detail, "</span></div>");
 }
 
-static void put_cards(struct buffer *out, const struct result *r, const struct result_precision *p) {
+static void put_cards(struct buffer *out, struct result *r, const struct result_precision *p) {
   char value[64], a[48], b[48], detail[160];
   (void)buffer_text(out, "<div class='cards'>");
   const struct interval *rate = result_throughput(p);
@@ -392,8 +392,8 @@ static void put_cards(struct buffer *out, const struct result *r, const struct r
   put_card(out, "failed", value, detail);
   if (p->accuracy_known) {
     (void)snprintf(value, sizeof value, "%.2f %%", 100 * p->accuracy_ratio);
-    (void)snprintf(detail, sizeof detail, "of %s; %.4f %s", r->contract.accuracy.reference, p->accuracy.estimate,
-                   accuracy_unit(&r->contract));
+    (void)snprintf(detail, sizeof detail, "of %s; %s", r->contract.accuracy.reference,
+                   accuracy_text(&r->contract, p->accuracy.estimate, &r->arena));
     put_card(out, "accuracy", value, detail);
   }
   (void)buffer_text(out, "</div>");

@@ -39,7 +39,7 @@ bool standing_sentence(const struct standing *s, struct buffer *out) {
   if (n_reserved > 0) (void)buffer_printf(out, ", with %zu reservation%s", n_reserved, LYNX_S(n_reserved));
   (void)buffer_printf(out, "; %zu run%s of it started, %zu sealed, %zu abandoned", s->n_started, LYNX_S(s->n_started), s->n_sealed,
                       s->n_abandoned);
-  if (s->n_verifications == 0) (void)buffer_text(out, "; verified by nobody yet");
+  if (s->n_verifications == 0) (void)buffer_text(out, "; no other team has verified it yet");
   else
     (void)buffer_printf(out, "; reproduced by %zu, not reproduced by %zu, inconclusive %zu", s->n_reproduced, s->n_not_reproduced,
                         s->n_inconclusive);

@@ -369,7 +369,7 @@ static void put_precision(struct buffer *out, const struct style *s, struct resu
     else (void)buffer_printf(out, "[%.3g, %.3g] %%)\n", 100 * o->misses.low, 100 * o->misses.high);
   }
   if (p->accuracy_known)
-    (void)buffer_printf(out, "  %-22s %.4f %s, %s%.2f %% of %s%s\n", "accuracy", p->accuracy.estimate, accuracy_unit(&r->contract),
+    (void)buffer_printf(out, "  %-22s %s, %s%.2f %% of %s%s\n", "accuracy", accuracy_text(&r->contract, p->accuracy.estimate, &r->arena),
                         p->accuracy_passed ? s->good : s->bad, 100 * p->accuracy_ratio, r->contract.accuracy.reference, s->plain);
   put_checks(out, s, p);
   if (p->n_waited_slot > 0)

@@ -196,8 +196,8 @@ static void judge_measurement(struct building *b, const struct result *r, const 
   judge_ceiling(b, r, p);
   if (contract_states(&r->contract, "accuracy")) {
     if (!p->accuracy_known && isfinite(p->accuracy.estimate))
-      refuse(b, arena_printf(b->arena, "accuracy is %.4g %s, and cannot be compared with the gate: %s was not measured in every session",
-                             p->accuracy.estimate, accuracy_unit(&r->contract), r->contract.accuracy.reference));
+      refuse(b, arena_printf(b->arena, "accuracy is %s, and cannot be compared with the gate: %s was not measured in every session",
+                             accuracy_text(&r->contract, p->accuracy.estimate, b->arena), r->contract.accuracy.reference));
     else if (!p->accuracy_known) refuse(b, "the contract gates on accuracy, and none was measured in every session");
     else if (!p->accuracy_passed)
       refuse(b, arena_printf(b->arena, "accuracy is %.2f %% of %s; the contract's gate is %.2f %%", 100 * p->accuracy_ratio,
@@ -344,12 +344,13 @@ static void say_figure(struct building *b, const struct result *r, const struct 
   }
 }
 
-const char *accuracy_unit(const struct contract *contract) {
-  static const char *const units[] = {[ACCURACY_LIKELIHOOD] = "bits per byte",
-                                      [ACCURACY_EXACT_MATCH] = "of the answers exactly equal",
-                                      [ACCURACY_TOKEN_AGREEMENT] = "of the words before the answers part",
-                                      [ACCURACY_SCORER] = "by the contract's scorer"};
-  return units[contract->accuracy.measure];
+const char *accuracy_text(const struct contract *contract, double accuracy, struct arena *arena) {
+  switch (contract->accuracy.measure) {
+    case ACCURACY_EXACT_MATCH: return arena_printf(arena, "%.4g %% of answers equal", 100 * accuracy);
+    case ACCURACY_TOKEN_AGREEMENT: return arena_printf(arena, "%.4g %% of the words before the answers part", 100 * accuracy);
+    case ACCURACY_SCORER: return arena_printf(arena, "%.4f by the scorer", accuracy);
+    default: return arena_printf(arena, "%.4f bits per byte", accuracy);
+  }
 }
 
 static void say_one(struct building *b, const char *what, double value, const char *form) {
@@ -414,9 +415,9 @@ static void say_cost(struct building *b, const struct result *r, const struct re
 static void say_rest(struct building *b, const struct result *r, const struct result_precision *p) {
   char text[40];
   if (p->accuracy_known)
-    (void)buffer_printf(&b->text, "; accuracy %.2f %% of %s (%.4f %s), which passes the gate of %.4g %%", 100 * p->accuracy_ratio,
-                        r->contract.accuracy.references != NULL ? "the references" : r->contract.accuracy.reference, p->accuracy.estimate,
-                        accuracy_unit(&r->contract), 100 * r->contract.accuracy.at_least_ratio);
+    (void)buffer_printf(&b->text, "; accuracy %.2f %% of %s (%s), which passes the gate of %.4g %%", 100 * p->accuracy_ratio,
+                        r->contract.accuracy.references != NULL ? "the references" : r->contract.accuracy.reference,
+                        accuracy_text(&r->contract, p->accuracy.estimate, b->arena), 100 * r->contract.accuracy.at_least_ratio);
   else (void)buffer_text(&b->text, "; accuracy not measured");
   say_checks(b, p);
   if (p->has_tokens) (void)buffer_printf(&b->text, "; tokens counted by %s", p->token_source);

@@ -34,8 +34,8 @@ struct claim {
   struct claim_rule rules[CLAIM_RULES];
 };
 
-/* Of the contract's measure of accuracy. */
-const char *accuracy_unit(const struct contract *contract);
+/* By the contract's measure: "100 % of answers equal", "2.8041 bits per byte". */
+const char *accuracy_text(const struct contract *contract, double accuracy, struct arena *arena);
 
 /* In the result's arena. */
 void claim_build(struct result *result, size_t precision, struct claim *ret);

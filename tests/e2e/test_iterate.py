@@ -146,12 +146,40 @@ def test_a_change_without_a_finding(team):
     assert "the same bundle" in r.stderr
 
 
+def test_whose_finding_it_is_answers(team):
+    """Accepted, disputed with a reason, handed on to a layer: the pages say who has it, and since when."""
+    finding = team.open("the driver is slow")
+    assert "iterate start" in team("iterate", "accept", finding).stdout
+    assert team.item(finding)["response"].startswith("accepted by ml on 20")
+    r = team("iterate", "hand-on", finding, "--layer", "system", "--text", "the driver is from 2019")
+    assert f"finding {finding} is open" in r.stdout, r.stdout
+    item = team.item(finding)
+    assert (item["layer"], item["owner"]) == ("system", "Infrastructure"), item
+    assert "handed on by ml to system on 20" in item["response"] and item["response"].endswith(": the driver is from 2019")
+    team("iterate", "dispute", finding, team.fast, "--text", "the same driver is fast here")
+    assert team.item(finding)["response"].startswith("disputed by ml on 20")
+    entry = [e for e in team.entries() if e["kind"] == "response"][-1]
+    assert "evidence" in json.dumps(entry), entry
+    team("site", team.ledger, team.folder / "answered")
+    digest = l.show(team.slow)["contract"]["digest"]
+    meeting = json.loads((team.folder / "answered" / "meeting" / f"{digest}.json").read_text())
+    said = [s["text"] for s in meeting["statements"] if s["kind"] == "contested"]
+    assert "ml disputes «the driver is slow»: the same driver is fast here" in said, said
+    for words, wanted in (
+        (("dispute", finding), "--text: found nothing, accepted: why it is wrong"),
+        (("hand-on", finding, "--text", "x"), "--layer: found 'nothing', accepted: application"),
+        (("hand-on", finding, "--layer", "serving"), "--text: found nothing, accepted: why it is that layer's"),
+        (("accept",), "found 0 arguments, accepted: FINDING"),
+    ):
+        assert wanted in team("iterate", *words, codes=(2,)).stderr, words
+
+
 def test_filters(team):
     finding = team.open("for a filter")
     listed = lambda *flags: {x["finding"] for x in json.loads(team("iterate", "list", "--json", *flags).stdout)}
     for flag, value in (("--owner", "SRE"), ("--contract", "chat"), ("--layer", "serving")):
         assert finding in listed(flag, value), flag
-    assert not listed("--owner", "ML") and not listed("--contract", "other") and not listed("--layer", "system")
+    assert not listed("--owner", "ML") and not listed("--contract", "other") and not listed("--layer", "runtime")
     assert "lynxbench iterate start" in team("iterate", "list", "--owner", "SRE").stdout
 
 
@@ -171,7 +199,7 @@ def test_misuse(team, tmp_path):
         (("list", "more"), "found 'list' and more words"),
         (("list", "--layer", "mine"), "--layer: found 'mine'"),
         (("open", team.slow, "--title", "\t\n", "--layer", "serving"), "--title: found nothing"),
-        (("mend",), "found 'mend', accepted: list, open BUNDLE, start FINDING"),
+        (("mend",), "found 'mend', accepted: list, open BUNDLE, accept FINDING"),
     ):
         n = len(team.entries())
         r = team("iterate", *words, codes=(2,))

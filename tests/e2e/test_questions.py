@@ -18,7 +18,7 @@ WANTED = {
     "how_fast": r"It (holds|misses) its objective: time to first token p50 is .* \(at most 100 ms\), at 40 .*",
     "how_many": r"At least [0-9.]+ requests/s(, not [0-9.]+\.|: the greatest load that was tried.*)",
     "better": r"No answer yet: one run has no before and after \(it measured .* tokens/s.*\)\.",
-    "as_ordered": r"No: serving\.process\.argument\.--gap \(platform\): expected '2ms', found '3ms'\.",
+    "as_ordered": r"No: serving\.process\.argument\.--gap \(vendor\): expected '2ms', found '3ms'\.",
     "cost": r"EUR 0\.0[0-9]+ \[.*\] per million output tokens, at EUR 0\.5 an hour, with 8 in flight\.",
     "which": r"(f32|int8): output throughput .*; (f32|int8) comes next .*|Neither for sure: .*|No answer yet: only .*",
     "limit": r"No answer yet: figures name no cause\.",
@@ -152,14 +152,14 @@ def test_whose_order_is_not_kept_is_asked(asked):
     wanted = {"promised": "1 fact", "measured": "1 found otherwise", "state": "missed"}
     assert data["answer"]["tiles"]["ordered"] == wanted
     (step,) = [s for s in data["statements"] if s["kind"] == "next" and "what was ordered" in s["text"]]
-    assert step["who"] == "platform" and step["command"] in html.unescape(page)
+    assert step["who"] == "vendor" and step["command"] in html.unescape(page)
 
 
 def test_each_team_has_one_step_or_none(asked):
     _, page = asked.meeting(asked.bundles["cost"])
     next_steps = page[page.index("Next, by team") :]
     teams = re.findall(r"<dt>(.*?)</dt>", next_steps)
-    assert len(teams) == len(set(teams)) and {"ml", "platform"} <= set(teams), teams
+    assert len(teams) == len(set(teams)) and {"buyer", "vendor"} <= set(teams), teams
 
 
 def test_no_tile_divides_a_demand_by_a_capacity(asked):
