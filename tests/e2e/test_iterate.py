@@ -155,7 +155,8 @@ def test_whose_finding_it_is_answers(team):
     assert f"finding {finding} is open" in r.stdout, r.stdout
     item = team.item(finding)
     assert (item["layer"], item["owner"]) == ("system", "Infrastructure"), item
-    assert "handed on by ml to system on 20" in item["response"] and item["response"].endswith(": the driver is from 2019")
+    assert item["response"].startswith("handed on by ml to system on 20"), item
+    assert item["response"].endswith(": the driver is from 2019"), item
     team("iterate", "dispute", finding, team.fast, "--text", "the same driver is fast here")
     assert team.item(finding)["response"].startswith("disputed by ml on 20")
     entry = [e for e in team.entries() if e["kind"] == "response"][-1]
