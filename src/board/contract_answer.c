@@ -46,10 +46,31 @@ static void find_pair(const struct board *b, const struct board_contract *c, str
     }
 }
 
+/* Confirmed ones come first; those that are closed, last; those that were refuted count for nothing. */
 static int weight(const struct work_item *item) {
   const char *verdict = item->confirmation != NULL ? item->confirmation->verdict : "";
-  if (item->state == WORK_CLOSED || strcmp(verdict, "refuted") == 0) return 0;
-  return strcmp(verdict, "confirmed") == 0 || strcmp(verdict, "remedied") == 0 ? 2 : 1;
+  if (strcmp(verdict, "refuted") == 0) return 0;
+  if (item->state == WORK_CLOSED) return 1;
+  return strcmp(verdict, "confirmed") == 0 || strcmp(verdict, "remedied") == 0 ? 3 : 2;
+}
+
+static const struct finding_walk *walk_of(const struct work_item *item, struct arena *arena) {
+  const struct board_finding *f = item->finding;
+  struct finding_walk *w = arena_alloc(arena, 1, sizeof *w);
+  *w = (struct finding_walk){.title = f->named[0] != 0 ? arena_printf(arena, "%s: %s", f->title, f->named) : f->title,
+                             .whose = work_whose_now(item, arena),
+                             .found = work_found(f),
+                             .verdict = item->confirmation != NULL ? arena_copy(arena, item->confirmation->verdict) : "",
+                             .change = item->change != NULL     ? item->change->words
+                                       : item->measured != NULL ? item->measured->change
+                                                                : "",
+                             .effect = item->measured != NULL ? effect_text(item->effect.effect) : "",
+                             .found_entry = f->index,
+                             .confirmed_entry = item->confirmation != NULL ? item->confirmation->index : UINT64_MAX,
+                             .changed_entry = item->change != NULL ? item->change->index : UINT64_MAX,
+                             .measured_entry = item->measured != NULL ? item->measured->index : UINT64_MAX,
+                             .closed = item->state == WORK_CLOSED};
+  return w;
 }
 
 static void find_finding(const struct board *b, const struct board_contract *c, struct arena *arena, struct contract_answer *ret) {
@@ -58,15 +79,12 @@ static void find_finding(const struct board *b, const struct board_contract *c, 
   work_list_make(b, c, &list);
   for (size_t i = 0; i < list.n_items; i++)
     if (weight(&list.items[i]) > (best != NULL ? weight(best) : 0)) best = &list.items[i];
-  if (best != NULL) {
-    const struct board_finding *f = best->finding;
+  if (best != NULL) ret->walk = walk_of(best, arena);
+  if (best != NULL && best->state != WORK_CLOSED) {
     struct answer_finding *found = arena_alloc(arena, 1, sizeof *found);
-    found->title = f->named[0] != 0 ? arena_printf(arena, "%s: %s", f->title, f->named) : f->title;
-    found->whose = work_whose_now(best, arena);
-    found->confirmed = weight(best) == 2;
-    found->rung = found->confirmed ? arena_copy(arena, best->confirmation->verdict) : work_found(f);
+    bool confirmed = weight(best) == 3;
+    *found = (struct answer_finding){ret->walk->title, ret->walk->whose, confirmed ? ret->walk->verdict : ret->walk->found, confirmed};
     ret->finding = found;
-    ret->finding_entry = f->index;
   }
   work_list_release(&list);
 }

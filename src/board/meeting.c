@@ -321,8 +321,9 @@ static void state_figure(struct making *m) {
     (void)buffer_text(&m->text, named ? "; not all have signed the terms" : "; the terms name nobody to sign them");
   (void)buffer_text(&m->text, ".");
   struct meeting_item *s = state(m, agreed ? MEETING_AGREED : MEETING_UNKNOWN, kept(m));
-  s->entry = m->run->index;
-  s->run = (size_t)(m->run - m->board->runs);
+  const struct board_run *measured = a->answer.state != ANSWER_NONE && a->run != NULL ? a->run : m->run;
+  s->entry = measured->index;
+  s->run = (size_t)(measured - m->board->runs);
   if (no_claim != NULL) {
     s = state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether that figure holds: no claim can be made of the run, since %s.", no_claim));
     s->run = (size_t)(m->run - m->board->runs);

@@ -125,7 +125,7 @@ static bool fetch(struct live_site *s, const uint8_t digest[DIGEST_BYTES], const
   return blob_length(store, digest) <= LIVE_SITE_BUNDLE && blob_get_file(store, digest, path, &error) == LYNX_OK;
 }
 
-/* Its exit code says what it found; 0 and 1 are answers. */
+/* Its exit code says what it found; 0, 1 and 3 (nothing was counted) are answers. */
 static bool run_view(const char *const *arguments, const char *out, struct buffer *ret) {
   static const char *const environment[] = {"PATH=/usr/bin:/bin", NULL};
   const struct timespec pause = {.tv_nsec = 2000000};
@@ -137,7 +137,8 @@ static bool run_view(const char *const *arguments, const char *out, struct buffe
   int64_t until = clock_now(&clock_system) + (int64_t)LIVE_SITE_VIEW_S * 1000000000;
   while (child_running(&child) && clock_now(&clock_system) < until) (void)nanosleep(&pause, NULL);
   if (!child.exited) child_stop(&child, 0);
-  if (child.exit_code > 1 || !read_file(out, PAGE_BYTES_MAX, &text)) return false;
+  bool answered = child.exit_code <= 1 || child.exit_code == EXIT_INCONCLUSIVE;
+  if (!answered || !read_file(out, PAGE_BYTES_MAX, &text)) return false;
   bool good = text.length > 0 && buffer_append(ret, text.data, text.length);
   buffer_release(&text);
   return good;

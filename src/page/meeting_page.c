@@ -45,18 +45,39 @@ static void put_column(struct frame *f, const struct meeting *meeting, enum meet
 
 /* --- what limits it --- */
 
+/* "suspected entry 9 → confirmed entry 11 → changed entry 12 → measured entry 15" */
+static void put_walk(struct frame *f, const struct finding_walk *w) {
+  struct markup *m = &f->markup;
+  const struct {
+    const char *words;
+    uint64_t entry;
+  } steps[] = {{w->found, w->found_entry},
+               {w->verdict, w->confirmed_entry},
+               {w->change[0] != 0 ? "changed" : "", w->changed_entry},
+               {w->effect, w->measured_entry}};
+  for (size_t i = 0; i < LYNX_COUNT(steps); i++) {
+    if (steps[i].entry == UINT64_MAX) continue;
+    markup_printf(m, "%s%s ", i > 0 ? " \u2192 " : "", steps[i].words);
+    frame_entry(f, steps[i].entry);
+  }
+  markup_text(m, ". ");
+}
+
 static void put_limit(struct frame *f, const struct meeting *meeting) {
   struct markup *m = &f->markup;
-  const struct contract_answer *a = &meeting->answered;
+  const struct finding_walk *w = meeting->answered.walk;
   markup_open(m, "p", "class", "limit", NULL);
-  markup_whole(m, "b", NULL, "What limits it: ");
-  if (a->finding == NULL) {
-    markup_text(m, "not known; no finding is recorded. ");
+  if (w != NULL) {
+    markup_whole(m, "b", NULL, w->closed ? "What limited it: " : "What limits it: ");
+    markup_printf(m, "%s (%s): ", w->title, w->whose);
+    put_walk(f, w);
+  }
+  if (w == NULL || w->closed) {
+    markup_whole(m, "b", NULL, w != NULL ? "What limits it now: " : "What limits it: ");
+    markup_text(m, "not known. ");
     markup_whole(m, "code", NULL, "lynxbench diagnose URL");
   } else {
-    markup_printf(m, "%s (%s), %s. ", a->finding->title, a->finding->whose, a->finding->rung);
-    frame_entry(f, a->finding_entry);
-    markup_text(m, " Whether faster hardware would help is not computed yet: ");
+    markup_text(m, "Whether faster hardware would help is not computed yet: ");
     markup_whole(m, "code", NULL, "lynxbench decide PERTURBED.lynx --upgrade 'RESOURCE xFACTOR'");
   }
   markup_close(m);

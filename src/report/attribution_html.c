@@ -113,9 +113,11 @@ static void put_account(struct buffer *out, const struct attribution_view *view,
   char words[160];
   size_t n = attribution_causes(t, causes);
   double unit = a->window == WINDOW_STEPS ? (double)a->n_steps : 1, share = 1 / (double)a->wall_ns;
-  (void)buffer_printf(out,
-                      "<table><tr><th>where the time went</th><th class=n>share</th><th class=n>ms%s</th><th>layer</th><th>owner</th></tr>",
-                      unit > 1 ? " per step" : "");
+  (void)buffer_printf(
+      out,
+      "<table><tr><th scope='col'>where the time went</th><th scope='col' class=n>share</th><th scope='col' class=n>ms%s</th><th "
+      "scope='col'>layer</th><th scope='col'>owner</th></tr>",
+      unit > 1 ? " per step" : "");
   for (size_t i = 0; i < n; i++) {
     html_text(out, "<tr><td>", attribution_words(a->device < 0, causes[i].state, words, sizeof words), "");
     (void)buffer_printf(out, "</td><td class=n>%.2f %%</td><td class=n>%.3f</td>", 100 * share * (double)causes[i].ns,
@@ -132,8 +134,10 @@ static void put_account(struct buffer *out, const struct attribution_view *view,
 static void put_host(struct buffer *out, const struct attribution_view *view, const struct attributed_trace *t) {
   const struct account *a = &t->account;
   if (t->host.n == 0 || view->top == 0) return;
-  (void)buffer_text(out, "<h2>What the host was in, by name</h2><table><tr><th>function or range</th><th>the host is in</th><th "
-                         "class=n>share</th><th class=n>ms</th><th>layer of its file</th><th>owner</th></tr>");
+  (void)buffer_text(
+      out, "<h2>What the host was in, by name</h2><table><tr><th scope='col'>function or range</th><th scope='col'>the host "
+           "is in</th><th scope='col' "
+           "class=n>share</th><th scope='col' class=n>ms</th><th scope='col'>layer of its file</th><th scope='col'>owner</th></tr>");
   for (size_t i = 0; i < t->host.n && i < view->top; i++) {
     const struct host_name *x = &t->host.at[i];
     const struct span_name *name = &t->timeline.names[x->name];
@@ -151,8 +155,8 @@ static void put_host(struct buffer *out, const struct attribution_view *view, co
 }
 
 static void put_overlaps(struct buffer *out, const struct account *a) {
-  (void)buffer_text(out, "<details><summary>What overlapped: no order decides these</summary><table><tr><th></th>");
-  for (int i = 0; i < OVERLAP_COUNT; i++) html_text(out, "<th class=n>", overlap_text((enum overlap_kind)i), "</th>");
+  (void)buffer_text(out, "<details><summary>What overlapped: no order decides these</summary><table><tr><th scope='col'></th>");
+  for (int i = 0; i < OVERLAP_COUNT; i++) html_text(out, "<th scope='col' class=n>", overlap_text((enum overlap_kind)i), "</th>");
   (void)buffer_text(out, "</tr>");
   for (int i = 0; i < OVERLAP_COUNT; i++) {
     html_text(out, "<tr><td>", overlap_text((enum overlap_kind)i), "</td>");
@@ -193,9 +197,10 @@ static void put_findings(struct buffer *out, const struct attribution_view *view
 static void put_names(struct buffer *out, const struct attributed_trace *t, const char *title, const struct name_totals *names,
                       bool classes, size_t top) {
   if (names->n == 0 || top == 0) return;
-  html_text(out, "<h2>", title, "</h2><table><tr><th>name</th>");
-  (void)buffer_printf(out, "%s<th class=n>count</th><th class=n>total ms</th><th class=n>mean µs</th></tr>",
-                      classes ? "<th>class</th>" : "");
+  html_text(out, "<h2>", title, "</h2><table><tr><th scope='col'>name</th>");
+  (void)buffer_printf(out,
+                      "%s<th scope='col' class=n>count</th><th scope='col' class=n>total ms</th><th scope='col' class=n>mean µs</th></tr>",
+                      classes ? "<th scope='col'>class</th>" : "");
   for (size_t i = 0; i < names->n && i < top; i++) {
     const struct name_total *n = &names->at[i];
     const struct span_name *name = &t->timeline.names[n->name];
@@ -228,11 +233,12 @@ static void put_change(struct buffer *out, const struct attribution_view *view) 
   else (void)buffer_text(out, "<div class=card><b>no interval</b><span>one trace in an arm: give two or more of each</span></div>");
   (void)buffer_printf(out, "<div class=card><b>%+.3f ms</b><span>the greatest change that goes with it: ", x->accounted_ns / 1e6);
   (void)html_escape(out, account_state_words(x->accounted, a->device < 0));
-  (void)buffer_printf(out,
-                      "</span></div><div class=card><b>%.2f</b><span>non-additivity: 1 - realised / accounted</span></div></div>"
-                      "<table><tr><th>state</th><th class=n>before, ms</th><th class=n>after, ms</th><th "
-                      "class=n>change</th><th>layer</th><th>owner</th></tr>",
-                      x->non_additivity);
+  (void)buffer_printf(
+      out,
+      "</span></div><div class=card><b>%.2f</b><span>non-additivity: 1 - realised / accounted</span></div></div>"
+      "<table><tr><th scope='col'>state</th><th scope='col' class=n>before, ms</th><th scope='col' class=n>after, ms</th><th scope='col' "
+      "class=n>change</th><th scope='col'>layer</th><th scope='col'>owner</th></tr>",
+      x->non_additivity);
   for (int i = 0; i < STATE_COUNT; i++) {
     double change = x->state_ns[1][i] - x->state_ns[0][i];
     if (fabs(change) < 1000) continue;
@@ -285,9 +291,11 @@ static void put_requests(struct buffer *out, const struct attribution_view *view
   (void)buffer_printf(
       out,
       "<div class=cards><div class=card><b>%lld</b><span>requests</span></div><div class=card><b>%.3f ms</b><span>in all</span></div></div>"
-      "<table><tr><th>service and operation</th><th class=n>of the path</th><th class=n>on the path, ms</th><th class=n>all work, "
-      "ms</th><th "
-      "class=n>spans</th><th>layer</th><th>owner</th></tr>",
+      "<table><tr><th scope='col'>service and operation</th><th scope='col' class=n>of the path</th><th scope='col' class=n>on the path, "
+      "ms</th><th scope='col' class=n>all "
+      "work, "
+      "ms</th><th scope='col' "
+      "class=n>spans</th><th scope='col'>layer</th><th scope='col'>owner</th></tr>",
       (long long)r->n_roots, (double)r->total_ns / 1e6);
   for (size_t i = 0; i < r->n_operations && i < 5 * view->top; i++) {
     const struct operation_total *o = &r->operations[i];
@@ -306,11 +314,11 @@ static void put_requests(struct buffer *out, const struct attribution_view *view
 
 static void put_samples(struct buffer *out, const struct attribution_view *view, const struct samples *s) {
   double total = s->weight > 0 ? (double)s->weight : 1;
-  (void)buffer_printf(
-      out,
-      "<div class=cards><div class=card><b>%lld</b><span>samples</span></div></div><table><tr><th>module</th><th class=n>share</th><th "
-      "class=n>samples</th><th>layer</th><th>owner</th></tr>",
-      (long long)s->n);
+  (void)buffer_printf(out,
+                      "<div class=cards><div class=card><b>%lld</b><span>samples</span></div></div><table><tr><th "
+                      "scope='col'>module</th><th scope='col' class=n>share</th><th scope='col' "
+                      "class=n>samples</th><th scope='col'>layer</th><th scope='col'>owner</th></tr>",
+                      (long long)s->n);
   for (size_t i = 0; i < s->modules.n && i < 5 * view->top; i++) {
     enum layer layer;
     struct sampled_module m = samples_module(s->modules.items[i].text);
@@ -360,6 +368,6 @@ bool attribution_html(const struct attribution_view *view, struct buffer *ret) {
     put_notes(ret, a, t);
   }
   (void)buffer_printf(ret, "<p class=dim>Made by lynxbench %s. Who sees a symptom need not own its cause.</p>", LYNX_VERSION);
-  if (!view->inside) (void)buffer_text(ret, "</body></html>\n");
+  if (!view->inside) (void)buffer_text(ret, "</main></body></html>\n");
   return !ret->overflowed;
 }

@@ -70,5 +70,5 @@ bool html_audit(const struct audit *a, const char *when, struct buffer *out) {
     }
     (void)buffer_text(out, "</table>");
   }
-  return buffer_text(out, "</body></html>\n");
+  return buffer_text(out, "</main></body></html>\n");
 }

@@ -261,7 +261,9 @@ static void put_chart(const struct factored *f, const struct factorial_effect *c
 
 static void put_mixture_table(const struct factored *f, struct buffer *out) {
   char name[NAMES_MAX];
-  (void)buffer_printf(out, "<h2>Every mixture</h2>\n<table><thead><tr><th>mixture</th><th>%s</th></tr></thead><tbody>\n", unit_of(f));
+  (void)buffer_printf(out,
+                      "<h2>Every mixture</h2>\n<table><thead><tr><th scope='col'>mixture</th><th scope='col'>%s</th></tr></thead><tbody>\n",
+                      unit_of(f));
   for (size_t k = 0; k < f->design.n_runs; k++) {
     html_text(out, "<tr><td>", swap_mixture(&f->swaps, f->design.runs[k], name, sizeof name), "</td>");
     (void)buffer_printf(out, "<td>%.4g</td></tr>\n", mixture_level(f->seen.response, f->found.means[k]));
@@ -291,5 +293,5 @@ bool factorial_html(const struct factored *f, const struct contract *contract, s
   put_failed(f, &text);
   html_text(out, "<h2>Facts and design</h2>\n<pre>", text.data, "</pre>\n");
   buffer_release(&text);
-  return buffer_text(out, "</body></html>\n");
+  return buffer_text(out, "</main></body></html>\n");
 }

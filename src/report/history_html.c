@@ -107,8 +107,9 @@ void history_plot(const struct history_report *r, size_t series, struct buffer *
 /* --- the page --- */
 
 static void put_changes(const struct history_report *r, const struct history_event *e, struct buffer *text, struct buffer *out) {
-  (void)buffer_text(out, "<table><thead><tr><th>figure</th><th class='n'>before</th><th class='n'>after</th><th>change</th><th>p</th>"
-                         "<th></th></tr></thead><tbody>\n");
+  (void)buffer_text(out, "<table><thead><tr><th scope='col'>figure</th><th scope='col' class='n'>before</th><th scope='col' "
+                         "class='n'>after</th><th scope='col'>change</th><th scope='col'>p</th>"
+                         "<th scope='col'></th></tr></thead><tbody>\n");
   for (size_t i = 0; i < e->n_changes; i++) {
     const struct change *c = history_change_of(r->history, &e->changes[i]);
     const struct history_series *s = &r->history->series[e->changes[i].series];
@@ -131,7 +132,8 @@ static void put_changes(const struct history_report *r, const struct history_eve
 
 static void put_facts(const struct coincidence *c, struct buffer *out) {
   if (c->facts.n_identity == 0) return;
-  (void)buffer_text(out, "<table><thead><tr><th>layer</th><th>owner</th><th>fact</th><th>before</th><th>after</th></tr></thead><tbody>\n");
+  (void)buffer_text(out, "<table><thead><tr><th scope='col'>layer</th><th scope='col'>owner</th><th scope='col'>fact</th><th "
+                         "scope='col'>before</th><th scope='col'>after</th></tr></thead><tbody>\n");
   for (size_t i = 0; i < c->facts.n_items; i++) {
     const struct difference *d = &c->facts.items[i];
     if (d->of != FACT_IDENTITY) continue;
@@ -212,5 +214,5 @@ bool history_html(const struct history_report *r, struct buffer *out) {
   history_put_error(r, &text);
   html_text(out, "<p class='dim'>", text.data, "</p>\n");
   buffer_release(&text);
-  return buffer_text(out, "</body></html>\n");
+  return buffer_text(out, "</main></body></html>\n");
 }

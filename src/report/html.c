@@ -263,7 +263,7 @@ static void put_claim(struct buffer *out, const struct claim *claim, const struc
   put_interval(out, rate);
   (void)buffer_text(out, "<table>");
   for (size_t i = 0; i < claim->n_parts; i++) {
-    html_text(out, "<tr><th>", claim->parts[i].label, "</th><td>");
+    html_text(out, "<tr><th scope='row'>", claim->parts[i].label, "</th><td>");
     html_text(out, "", claim->parts[i].text, "</td></tr>");
   }
   html_text(out, "</table><details><summary class='dim'>The sentence</summary><p>", claim->sentence, "</p></details>");
@@ -317,10 +317,10 @@ static size_t count_not_stated(const struct result *r, const struct result_preci
 /* The precisions side by side: what a meeting looks at first. */
 static void put_comparison(struct buffer *out, const struct result *r) {
   char a[48], b[48], c[48];
-  (void)buffer_text(
-      out,
-      "<h2>At a glance</h2><table><tr><th>precision</th><th>executed</th><th class='n'>tokens/s</th><th class='n'>TTFT p50 / p99</th><th "
-      "class='n'>TPOT p50 / p99</th><th class='n'>failed</th><th class='n'>accuracy</th><th>objectives</th></tr>");
+  (void)buffer_text(out, "<h2>At a glance</h2><table><tr><th scope='col'>precision</th><th scope='col'>executed</th><th scope='col' "
+                         "class='n'>tokens/s</th><th scope='col' class='n'>TTFT p50 / p99</th><th scope='col' "
+                         "class='n'>TPOT p50 / p99</th><th scope='col' class='n'>failed</th><th scope='col' class='n'>accuracy</th><th "
+                         "scope='col'>objectives</th></tr>");
   for (size_t i = 0; i < r->n_precisions; i++) {
     const struct result_precision *p = &r->precisions[i];
     html_text(out, "<tr><td><b>", p->name, "</b></td><td>");
@@ -401,8 +401,9 @@ static void put_cards(struct buffer *out, struct result *r, const struct result_
 
 static void put_quantile_table(struct buffer *out, const struct result *r, const struct result_precision *p) {
   char text[64], low[48], high[48];
-  (void)buffer_text(out, "<table><tr><th>latency</th><th class='n'>n</th><th class='n'>p50</th><th class='n'>p90</th><th "
-                         "class='n'>p95</th><th class='n'>p99</th><th class='n'>p99.9</th></tr>");
+  (void)buffer_text(out, "<table><tr><th scope='col'>latency</th><th scope='col' class='n'>n</th><th scope='col' class='n'>p50</th><th "
+                         "scope='col' class='n'>p90</th><th scope='col' "
+                         "class='n'>p95</th><th scope='col' class='n'>p99</th><th scope='col' class='n'>p99.9</th></tr>");
   for (int m = 0; m < METRIC_COUNT; m++) {
     const struct result_latency *l = &p->latency[m];
     if (l->n == 0) continue;
@@ -428,9 +429,9 @@ static void put_quantile_table(struct buffer *out, const struct result *r, const
 static void put_phases(struct buffer *out, const struct result_precision *p) {
   char a[48];
   if (p->n_phases == 0) return;
-  (void)buffer_text(
-      out, "<h3>Phases, as the executor reports them</h3><table><tr><th>phase</th><th class='n'>answers</th><th class='n'>mean</th><th "
-           "class='n'>share of the time from sent to end</th><th></th></tr>");
+  (void)buffer_text(out, "<h3>Phases, as the executor reports them</h3><table><tr><th scope='col'>phase</th><th scope='col' "
+                         "class='n'>answers</th><th scope='col' class='n'>mean</th><th scope='col' "
+                         "class='n'>share of the time from sent to end</th><th scope='col'></th></tr>");
   for (size_t i = 0; i <= p->n_phases; i++) {
     bool rest = i == p->n_phases;
     double share = rest ? p->phases_rest_share : p->phases[i].share, width = share < 0 ? 0 : share > 1 ? 1 : share;
@@ -454,11 +455,12 @@ static void put_unbounded_note(struct buffer *out) {
 
 static void put_sessions(struct buffer *out, const struct result_precision *p) {
   char a[48], b[48], c[48];
-  (void)buffer_text(
-      out, "<details><summary>Sessions</summary><table><tr><th>session</th><th>status</th><th>executor</th><th class='n'>counted</th><th "
-           "class='n'>failed</th><th class='n'>");
-  (void)buffer_printf(out, "%s</th><th class='n'>TTFT p50</th><th class='n'>TTFT p99</th><th>steady state</th></tr>",
-                      result_throughput_unit(p));
+  (void)buffer_text(out, "<details><summary>Sessions</summary><table><tr><th scope='col'>session</th><th scope='col'>status</th><th "
+                         "scope='col'>executor</th><th scope='col' class='n'>counted</th><th scope='col' "
+                         "class='n'>failed</th><th scope='col' class='n'>");
+  (void)buffer_printf(
+      out, "%s</th><th scope='col' class='n'>TTFT p50</th><th scope='col' class='n'>TTFT p99</th><th scope='col'>steady state</th></tr>",
+      result_throughput_unit(p));
   for (size_t i = 0; i < p->n_sessions; i++) {
     const struct result_session *s = &p->sessions[i];
     (void)buffer_printf(out, "<tr><td>%lld</td><td>", (long long)s->id);
@@ -479,8 +481,9 @@ static void put_sessions(struct buffer *out, const struct result_precision *p) {
 static void put_objectives(struct buffer *out, const struct result_precision *p) {
   char a[48], b[48], range[48];
   if (p->n_objectives == 0) return;
-  (void)buffer_text(out, "<table><tr><th>objective</th><th class='n'>at most</th><th class='n'>measured</th><th class='n'>misses, with "
-                         "interval</th><th>verdict</th></tr>");
+  (void)buffer_text(out, "<table><tr><th scope='col'>objective</th><th scope='col' class='n'>at most</th><th scope='col' "
+                         "class='n'>measured</th><th scope='col' class='n'>misses, with "
+                         "interval</th><th scope='col'>verdict</th></tr>");
   for (size_t i = 0; i < p->n_objectives; i++) {
     const struct result_objective *o = &p->objectives[i];
     (void)snprintf(range, sizeof range, o->by_distance ? ", far off" : " [%.2g, %.2g]", 100 * o->misses.low, 100 * o->misses.high);
@@ -582,11 +585,13 @@ static void put_saturation(struct buffer *out, const struct result *r, const str
   html_text(out, "", p->certificate.text, "</p>");
   plot_latency_against_load(out, r, p);
   if (p->has_tokens) plot_throughput_against_user(out, r, p);
-  (void)buffer_text(out,
-                    "<table><tr><th class='n'>requests/s</th><th>verdict</th><th class='n'>backlog growth</th><th class='n'>goodput</th>");
+  (void)buffer_text(out, "<table><tr><th scope='col' class='n'>requests/s</th><th scope='col'>verdict</th><th scope='col' "
+                         "class='n'>backlog growth</th><th scope='col' class='n'>goodput</th>");
   if (p->has_tokens)
-    (void)buffer_text(out, "<th class='n'>tokens/s</th><th class='n'>tokens/s per user</th><th class='n'>TTFT p50 / p99</th>");
-  (void)buffer_text(out, "<th class='n'>end to end p50 / p99</th><th class='n'>in the system</th><th class='n'>by Little's law</th><th "
+    (void)buffer_text(out, "<th scope='col' class='n'>tokens/s</th><th scope='col' class='n'>tokens/s per user</th><th scope='col' "
+                           "class='n'>TTFT p50 / p99</th>");
+  (void)buffer_text(out, "<th scope='col' class='n'>end to end p50 / p99</th><th scope='col' class='n'>in the system</th><th scope='col' "
+                         "class='n'>by Little's law</th><th scope='col' "
                          "class='n'>arrivals</th></tr>");
   for (size_t i = 0; i < p->n_points; i++) {
     const struct result_point *x = &p->points[i];
@@ -658,8 +663,8 @@ static void put_precision(struct buffer *out, struct result *r, const struct res
 
 static void put_excluded(struct buffer *out, const struct result *r) {
   char text[48];
-  (void)buffer_text(
-      out, "<h2>What was excluded, and why</h2><table><tr><th>precision</th><th>what</th><th class='n'>requests</th><th>why</th></tr>");
+  (void)buffer_text(out, "<h2>What was excluded, and why</h2><table><tr><th scope='col'>precision</th><th scope='col'>what</th><th "
+                         "scope='col' class='n'>requests</th><th scope='col'>why</th></tr>");
   for (size_t i = 0; i < r->n_precisions; i++) {
     const struct result_precision *p = &r->precisions[i];
     (void)buffer_printf(out,
@@ -687,9 +692,11 @@ static void put_excluded(struct buffer *out, const struct result *r) {
 
 static void put_instrument(struct buffer *out, const struct result *r) {
   char a[48], b[48], c[48], d[48];
-  (void)buffer_text(out, "<h2>The instrument's own error</h2><table><tr><th>precision</th><th class='n'>send lag p50</th><th "
-                         "class='n'>p99</th><th class='n'>worst</th><th class='n'>read lag p99</th><th class='n'>unknown</th><th "
-                         "class='n'>share of a core</th><th>verdict</th></tr>");
+  (void)buffer_text(out, "<h2>The instrument's own error</h2><table><tr><th scope='col'>precision</th><th scope='col' class='n'>send lag "
+                         "p50</th><th scope='col' "
+                         "class='n'>p99</th><th scope='col' class='n'>worst</th><th scope='col' class='n'>read lag p99</th><th scope='col' "
+                         "class='n'>unknown</th><th scope='col' "
+                         "class='n'>share of a core</th><th scope='col'>verdict</th></tr>");
   for (size_t i = 0; i < r->n_precisions; i++) {
     const struct result_precision *p = &r->precisions[i];
     if (p->n_counted == 0) continue;
@@ -713,8 +720,9 @@ static void put_instrument(struct buffer *out, const struct result *r) {
 }
 
 static void put_method(struct buffer *out, bool inside) {
-  (void)buffer_text(out, "<h2>Formulas</h2><details class='screen'><summary>Every figure's id, name and "
-                         "definition</summary><table><tr><th>id</th><th>figure</th><th>definition</th></tr>");
+  (void)buffer_text(
+      out, "<h2>Formulas</h2><details class='screen'><summary>Every figure's id, name and "
+           "definition</summary><table><tr><th scope='col'>id</th><th scope='col'>figure</th><th scope='col'>definition</th></tr>");
   for (int i = 0; i < FORMULA_COUNT; i++)
     (void)buffer_printf(out, "<tr><td class='mono'>%s</td><td>%s (%s)</td><td>%s</td></tr>", formulas[i].id, formulas[i].name,
                         formulas[i].unit, formulas[i].definition);
@@ -723,7 +731,7 @@ static void put_method(struct buffer *out, bool inside) {
       "</table></details><p class='dim'>Made by lynxbench %s from the raw rows of the bundle; <code>lynxbench show --json</code> "
       "gives the same figures.</p>",
       LYNX_VERSION);
-  (void)buffer_text(out, inside ? "\n" : "</body></html>\n");
+  (void)buffer_text(out, inside ? "\n" : "</main></body></html>\n");
 }
 
 /* Whose layers the time belongs to, where the serving process's threads were seen. */

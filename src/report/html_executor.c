@@ -21,7 +21,9 @@ void html_executor(struct buffer *out, const struct result *r, const struct fact
       (void)buffer_text(out, " · no fact</span></p>");
       continue;
     }
-    (void)buffer_printf(out, " · %zu fact%s</span></summary><table><tr><th>fact</th><th>value</th><th>source</th></tr>", n, LYNX_S(n));
+    (void)buffer_printf(
+        out, " · %zu fact%s</span></summary><table><tr><th scope='col'>fact</th><th scope='col'>value</th><th scope='col'>source</th></tr>",
+        n, LYNX_S(n));
     for (size_t i = 0; i < facts->n_items; i++) {
       const struct fact *f = &facts->items[i];
       if (f->layer != (enum layer)layer) continue;
@@ -46,9 +48,9 @@ static void put_difference_tables(struct buffer *out, const struct difference_li
       if (layer >= 0) (void)buffer_text(out, "</table>");
       html_text(out, "<h3>", layer_text(d->layer), " <span class='dim'>");
       html_text(out, "", contract != NULL ? contract_owner(contract, d->layer) : layer_default_owner(d->layer),
-                "</span></h3><table class='even'><tr><th>fact</th><th>");
-      html_text(out, "", a, "</th><th>");
-      html_text(out, "", b, "</th><th>matters</th></tr>");
+                "</span></h3><table class='even'><tr><th scope='col'>fact</th><th scope='col'>");
+      html_text(out, "", a, "</th><th scope='col'>");
+      html_text(out, "", b, "</th><th scope='col'>matters</th></tr>");
     }
     layer = (int)d->layer;
     html_text(out, "<tr><td class='mono v'>", d->key, "</td><td class='v'>");
@@ -83,7 +85,7 @@ bool html_diff(const struct difference_list *list, const char *a_name, const cha
   put_difference_tables(ret, list, contract, "A", "B");
   (void)buffer_printf(ret,
                       "<p class='dim'>These are differences, not culprits: what one of them does is for a measurement to say. Made by "
-                      "lynxbench %s.</p></body></html>\n",
+                      "lynxbench %s.</p></main></body></html>\n",
                       LYNX_VERSION);
   return !ret->overflowed;
 }

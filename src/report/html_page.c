@@ -23,7 +23,7 @@ void html_page_head(struct buffer *out, const char *title) {
                     "<meta name='viewport' content='width=device-width,initial-scale=1'><meta name='color-scheme' content='light dark'>");
   html_text(out, "<title>", title, " · lynxbench</title><style>");
   (void)buffer_text(out, report_style);
-  (void)buffer_text(out, "</style></head><body>");
+  (void)buffer_text(out, "</style></head><body><main>");
 }
 
 void html_page_begin(struct buffer *out, const char *title) {

@@ -68,8 +68,8 @@ bool import_html(const char *json, struct buffer *ret) {
     const char *text = json_string_value(json_array_get(against, i));
     html_text(ret, "<p class='bad'>Against it: ", text != NULL ? text : "", "</p>");
   }
-  (void)buffer_text(ret,
-                    "<table><tr><th>figure</th><th class='n'>stated</th><th class='n'>from its own requests</th><th>formula</th></tr>");
+  (void)buffer_text(ret, "<table><tr><th scope='col'>figure</th><th scope='col' class='n'>stated</th><th scope='col' class='n'>from its "
+                         "own requests</th><th scope='col'>formula</th></tr>");
   for (size_t i = 0; i < json_array_size(figures); i++) {
     const json_t *f = json_array_get(figures, i);
     html_text(ret, "<tr><td>", json_get_text(f, "figure", ""), "</td><td class='n'>");

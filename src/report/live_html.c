@@ -137,7 +137,8 @@ static void put_parts(struct page *p, const struct live_lane *lane) {
     if (share > 8) (void)buffer_printf(p->out, "%.0f %%", share);
     (void)buffer_text(p->out, "</i>");
   }
-  (void)buffer_text(p->out, "</div><table><tr><th class='n'>share</th><th>what</th><th>where</th><th>layer, owner</th></tr>");
+  (void)buffer_text(p->out, "</div><table><tr><th scope='col' class='n'>share</th><th scope='col'>what</th><th scope='col'>where</th><th "
+                            "scope='col'>layer, owner</th></tr>");
   for (size_t i = 0; i < lane->n_parts && i < PARTS_SHOWN; i++) {
     const struct live_part *part = &lane->parts[i];
     double share = 100 * part->share / fmax(lane->running, 1e-9);
@@ -173,11 +174,12 @@ static void put_cell(struct page *p, double share) {
 static void put_lanes(struct page *p) {
   const struct live_account *at = &p->live->at;
   if (at->n_lanes == 0) return;
-  (void)buffer_text(p->out,
-                    "<h2>Its threads</h2><p class='dim'>Percent of one thread's time in the counted windows, by the kernel's own "
-                    "counts. A row of several threads may exceed 100.</p><table><tr><th>process, thread</th><th class='n'>threads</th><th "
-                    "class='n'>running</th><th class='n'>ready, no processor</th><th class='n'>lock</th><th class='n'>timer</th><th "
-                    "class='n'>network</th><th class='n'>disk, other</th></tr>");
+  (void)buffer_text(p->out, "<h2>Its threads</h2><p class='dim'>Percent of one thread's time in the counted windows, by the kernel's own "
+                            "counts. A row of several threads may exceed 100.</p><table><tr><th scope='col'>process, thread</th><th "
+                            "scope='col' class='n'>threads</th><th scope='col' "
+                            "class='n'>running</th><th scope='col' class='n'>ready, no processor</th><th scope='col' "
+                            "class='n'>lock</th><th scope='col' class='n'>timer</th><th scope='col' "
+                            "class='n'>network</th><th scope='col' class='n'>disk, other</th></tr>");
   for (size_t i = 0; i < at->n_lanes && i < LANES_SHOWN; i++) {
     const struct live_lane *l = &at->lanes[i];
     if (i > 0 && l->running + l->ready < 0.005) break;
@@ -205,7 +207,8 @@ static void put_traced(struct page *p) {
     const struct live_traced *t = &p->live->traced[i];
     html_text(p->out, "<h3>",
               arena_printf(&p->arena, "%s (%lld), %.2f s", t->program[0] != 0 ? t->program : "process", (long long)t->process, t->window_s),
-              "</h3><table><tr><th class='n'>share</th><th>what</th><th>where</th><th>layer, owner</th></tr>");
+              "</h3><table><tr><th scope='col' class='n'>share</th><th scope='col'>what</th><th scope='col'>where</th><th "
+              "scope='col'>layer, owner</th></tr>");
     for (size_t k = 0; k < t->n_parts && k < TRACED_SHOWN && t->parts[k].share >= 0.005; k++) {
       const struct live_traced_part *part = &t->parts[k];
       (void)buffer_printf(p->out, "<tr><td class='n'>%.0f %%</td>", 100 * part->share);
@@ -227,7 +230,9 @@ static void put_findings(struct page *p) {
     (void)buffer_text(p->out, "<p>No remediable cause: no rule found evidence of one.</p>");
     return;
   }
-  (void)buffer_text(p->out, "<table><tr><th>finding</th><th>whose</th><th>gain</th><th>evidence</th></tr>");
+  (void)buffer_text(
+      p->out,
+      "<table><tr><th scope='col'>finding</th><th scope='col'>whose</th><th scope='col'>gain</th><th scope='col'>evidence</th></tr>");
   for (size_t i = 0; i < live->n_findings; i++) {
     const struct finding *f = &live->findings[i];
     html_text(p->out, "<tr><td><b>", f->title, "</b>");
@@ -389,7 +394,7 @@ bool live_html(const struct live *live, const char *bundle, struct buffer *ret) 
   (void)buffer_text(ret, "</div>");
   put_evidence(&p);
   put_unseen(&p);
-  (void)buffer_text(ret, "</body></html>\n");
+  (void)buffer_text(ret, "</main></body></html>\n");
   arena_release(&p.arena);
   return !ret->overflowed;
 }

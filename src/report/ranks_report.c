@@ -413,8 +413,9 @@ static void put_map(struct buffer *out, const struct rank_job *job) {
 
 static void html_causes(struct buffer *out, const struct rank_job *job, const struct attribution_view *view) {
   char words[WORDS_MAX];
-  (void)buffer_text(out, "<h2>Where the time went, over the ranks</h2><table><tr><th>state</th><th class=n>mean</th><th class=n>least "
-                         "(rank)</th><th class=n>most (rank)</th><th>layer</th><th>owner</th></tr>");
+  (void)buffer_text(out, "<h2>Where the time went, over the ranks</h2><table><tr><th scope='col'>state</th><th scope='col' "
+                         "class=n>mean</th><th scope='col' class=n>least "
+                         "(rank)</th><th scope='col' class=n>most (rank)</th><th scope='col'>layer</th><th scope='col'>owner</th></tr>");
   for (size_t i = 0; i < job->n_causes; i++) {
     const struct job_cause *x = &job->causes[i];
     html_text(out, "<tr><td>", attribution_words(job->ranks[0]->device < 0, x->cause.state, words, sizeof words), "</td>");
@@ -429,9 +430,10 @@ static void html_causes(struct buffer *out, const struct rank_job *job, const st
 
 static void html_ranks(struct buffer *out, const struct rank_job *job, size_t top) {
   struct late_rank *order = latest_first(job);
-  (void)buffer_text(
-      out, "<h2>Ranks, those that the others wait for first</h2><table><tr><th class=n>rank</th><th class=n>window ms</th><th "
-           "class=n>collectives</th><th class=n>it waits ms</th><th class=n>last alone in</th><th class=n>others wait ms</th></tr>");
+  (void)buffer_text(out, "<h2>Ranks, those that the others wait for first</h2><table><tr><th scope='col' class=n>rank</th><th scope='col' "
+                         "class=n>window ms</th><th scope='col' "
+                         "class=n>collectives</th><th scope='col' class=n>it waits ms</th><th scope='col' class=n>last alone in</th><th "
+                         "scope='col' class=n>others wait ms</th></tr>");
   for (size_t i = 0; i < job->n && i < top; i++) {
     const struct rank_wait *w = waits_of(job, order[i].at);
     (void)buffer_printf(out,
@@ -446,8 +448,9 @@ static void html_ranks(struct buffer *out, const struct rank_job *job, size_t to
 
 static void html_groups(struct buffer *out, const struct rank_job *job, size_t top) {
   const struct collectives *x = &job->collectives;
-  (void)buffer_text(out, "<h2>Collectives by process group</h2><table><tr><th>group</th><th class=n>ranks</th><th class=n>matched</th><th "
-                         "class=n>not</th><th class=n>transfer ms</th><th class=n>waiting ms a rank</th></tr>");
+  (void)buffer_text(out, "<h2>Collectives by process group</h2><table><tr><th scope='col'>group</th><th scope='col' class=n>ranks</th><th "
+                         "class=n>matched</th><th scope='col' "
+                         "class=n>not</th><th scope='col' class=n>transfer ms</th><th scope='col' class=n>waiting ms a rank</th></tr>");
   for (size_t i = 0; i < x->n_groups && i < top; i++) {
     const struct group_wait *g = &x->groups[i];
     char name[84];
@@ -464,9 +467,11 @@ static void html_groups(struct buffer *out, const struct rank_job *job, size_t t
 static void html_findings(struct buffer *out, const struct rank_job *job, const struct attribution_view *view) {
   char owners[OWNERS];
   if (job->n_findings == 0 && !job->has_straggler) return;
-  (void)buffer_text(out,
-                    "<h2>Findings</h2><table><tr><th>suspected</th><th class=n>ranks</th><th class=n>share of the window</th><th>may be "
-                    "of</th><th>next</th></tr>");
+  (void)buffer_text(
+      out,
+      "<h2>Findings</h2><table><tr><th scope='col'>suspected</th><th scope='col' class=n>ranks</th><th scope='col' class=n>share of the "
+      "window</th><th scope='col'>may be "
+      "of</th><th scope='col'>next</th></tr>");
   if (job->has_straggler) {
     html_text(out, "<tr><td>", job->straggler.title, "</td><td class=n>1</td><td class=n>");
     (void)buffer_printf(out, "%.1f %%</td>", 100 * job->straggler.share);
@@ -511,6 +516,6 @@ bool ranks_html(const struct rank_job *job, const struct attribution_view *view,
   }
   buffer_release(&notes);
   (void)buffer_printf(ret, "</ul><p class=dim>Made by lynxbench %s. Who sees a symptom need not own its cause.</p>", LYNX_VERSION);
-  if (!view->inside) (void)buffer_text(ret, "</body></html>\n");
+  if (!view->inside) (void)buffer_text(ret, "</main></body></html>\n");
   return !ret->overflowed;
 }

@@ -196,7 +196,7 @@ void html_standing(const struct standing *s, struct buffer *out) {
                 : "<p>",
             sentence.data != NULL ? sentence.data : "", "</p>");
   buffer_release(&sentence);
-  (void)buffer_text(out, "<table><tr><th>entry</th><th>team</th><th></th></tr>");
+  (void)buffer_text(out, "<table><tr><th scope='col'>entry</th><th scope='col'>team</th><th scope='col'></th></tr>");
   for (size_t i = 0; i < s->n_signatures; i++) {
     bool reserved = s->signatures[i].reservation[0] != 0;
     html_row(out, s->signatures[i].index, s->signatures[i].team,
