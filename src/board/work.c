@@ -67,8 +67,7 @@ static void take_newest(struct work_item *item, const struct board_finding *f) {
     item->confirmation = f->confirmation;
 }
 
-/* Two contracts that differ in what was changed (how the executor is started, its name) and in nothing that the figures depend on. */
-static bool is_same_question(const struct board *b, const struct board_run *x, const struct board_run *y) {
+bool work_same_question(const struct board *b, const struct board_run *x, const struct board_run *y) {
   const struct contract *a = b->contracts[x->contract].contract, *c = b->contracts[y->contract].contract;
   struct arena arena = {0};
   if (x->contract == y->contract) return true;
@@ -83,7 +82,7 @@ void work_effect(const struct board *b, const struct board_iteration *m, struct 
   *ret = (struct effect_measured){.figure = "", .name = "", .precision = "", .ratio = NAN, .low = NAN, .high = NAN};
   if (before->contract == BOARD_NO_CONTRACT || after->contract == BOARD_NO_CONTRACT)
     ret->why = "a run that it compares is not in the ledger";
-  else if (!is_same_question(b, before, after)) ret->why = "the two runs are of contracts that differ in load, answers or objectives";
+  else if (!work_same_question(b, before, after)) ret->why = "the two runs are of contracts that differ in load, answers or objectives";
   else if (before == after) ret->why = "both runs are the same";
   else if (before->summary == NULL || after->summary == NULL) ret->why = "a run's entry carries no figures of this analysis";
   else effect_measure(before->summary, after->summary, m->interleaved, b->contracts[after->contract].contract, ret);
@@ -94,7 +93,7 @@ static const char *why_open(const struct board *b, const struct work_item *item,
   const struct board_iteration *m = item->measured;
   const struct board_run *after = &b->runs[m->after];
   uint64_t started = 0;
-  if (after->contract != BOARD_NO_CONTRACT && !is_same_question(b, item->run, after)) return "it was measured on another contract";
+  if (after->contract != BOARD_NO_CONTRACT && !work_same_question(b, item->run, after)) return "it was measured on another contract";
   if (item->effect.effect != EFFECT_IMPROVED) return item->effect.why;
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < found[i].finding->n_changes; k++) {

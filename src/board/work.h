@@ -49,6 +49,9 @@ void work_list_release(struct work_list *list);
 
 /* The effect of a change on the runs that its entry names. */
 void work_effect(const struct board *board, const struct board_iteration *iteration, struct effect_measured *ret);
+/* Are they of one contract, or of two that differ in what was changed (how the executor is started, its name) and in nothing that the
+ * figures depend on? */
+bool work_same_question(const struct board *board, const struct board_run *one, const struct board_run *other);
 /* The item that a finding's entry belongs to; NULL: it is of a run that is not in the ledger. */
 const struct work_item *work_list_find(const struct work_list *list, const struct board *board, const uint8_t leaf[DIGEST_BYTES]);
 

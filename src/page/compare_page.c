@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "board/work.h"
 #include "page/curves.h"
 #include "page/data_table.h"
 #include "page/frame.h"
@@ -173,12 +174,35 @@ static void put_side(struct frame *f, const char *letter, const struct board_run
   markup_close(m);
 }
 
-static const char *title_of(struct comparing *x) {
+/* How their executors differ. */
+static const char *executors_text(struct comparing *x) {
   static const char *const numbers[] = {"", "", "Two", "Three", "Four", "Five"};
   const char *runs = numbers[x->runs->n];
   if (!x->known) return arena_printf(&x->arena, "%s runs; how their executors differ cannot be read here", runs);
   if (x->n_differing == 0) return arena_printf(&x->arena, "%s runs of the same executor, as far as it was captured", runs);
   return arena_printf(&x->arena, "%s runs whose executors differ in %zu fact%s", runs, x->n_differing, LYNX_S(x->n_differing));
+}
+
+/* Of two runs: which is better, by their signed summaries, as if they had been run in turn. */
+static const char *title_of(struct comparing *x) {
+  const struct board *b = x->frame->pages->board;
+  const struct board_run *one = x->runs->run[0], *other = x->runs->run[1];
+  struct effect_measured e;
+  if (x->runs->n != 2 || one->summary == NULL || other->summary == NULL) return executors_text(x);
+  if (!work_same_question(b, one, other)) return "Not decided: they are of contracts that differ in load, answers or objectives";
+  bool turned = other->summary->started_ns < one->summary->started_ns; /* the one that ran first is before */
+  if (turned) effect_measure(other->summary, one->summary, true, b->contracts[one->contract].contract, &e);
+  else effect_measure(one->summary, other->summary, true, b->contracts[one->contract].contract, &e);
+  const char *first = turned ? "B" : "A", *last = turned ? "A" : "B";
+  const char *factor = e.name[0] != 0
+                           ? arena_printf(&x->arena, "%s's %s is %.2f times [%.2f, %.2f] %s's", last, e.name, e.ratio, e.low, e.high, first)
+                           : "";
+  switch (e.effect) {
+    case EFFECT_IMPROVED: return arena_printf(&x->arena, "%s is better: %s", last, factor);
+    case EFFECT_WORSE: return arena_printf(&x->arena, "%s is better: %s", first, factor);
+    case EFFECT_NONE: return arena_printf(&x->arena, "The same within the margin: %s", factor);
+    default: return arena_printf(&x->arena, "Not decided: %s", e.why);
+  }
 }
 
 /* A verdict needs both bundles. */
@@ -201,6 +225,7 @@ static void put_page(struct comparing *x) {
   bool of_one = true;
   frame_begin(f, "Runs compared", "json csv");
   frame_title(f, "comparison", title_of(x));
+  if (x->runs->n == 2) markup_whole(m, "p", "lead", executors_text(x));
   for (size_t i = 0; i < x->runs->n; i++) {
     put_side(f, letters[i], x->runs->run[i]);
     of_one = of_one && x->runs->run[i]->contract == x->runs->run[0]->contract;
