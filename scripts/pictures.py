@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""The pictures in docs/, of real runs: pictures.py (after make build and scripts/packages.sh web; py-spy by scripts/py_spy.sh build)."""
+"""The pictures in docs/, of real runs: pictures.py (after make demo, whose ledger it shows, and scripts/packages.sh web)."""
 import os
-import pathlib
 import subprocess
 import sys
 import tempfile
@@ -12,9 +11,7 @@ sys.path.insert(0, "tests/e2e")
 
 import lynx as l
 from browser import Browser
-from story import Story
 from test_serve import Serving
-
 
 
 def verdict(browser, folder):
@@ -31,14 +28,14 @@ def verdict(browser, folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    story = Story(pathlib.Path(folder), "")
-    server = Serving(str(story.ledger), folder)
+    server = Serving("build/demo/team.ledger", folder)
     browser = Browser()
-    digest = l.show(story.runs[0])["contract"]["digest"]
-    for name, address, height in (("contracts", "", 640), ("meeting", f"meeting/{digest}.html", 1240)):
+    digest = l.show("build/demo/before.lynx")["contract"]["digest"]
+    for name, address, height in (("contracts", "", 760), ("meeting", f"meeting/{digest}.html", 1060)):
         browser.size(1120, height)
         browser.go(server.url + address)
         browser.picture(f"docs/{name}.png")
-    verdict(browser, folder)
+    if sys.argv[1:] != ["--pages"]:
+        verdict(browser, folder)
     browser.close()
     server.stop()

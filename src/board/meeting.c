@@ -206,22 +206,42 @@ static void put_verified(struct making *m) {
     n++;
   }
   (void)buffer_text(&m->text, n > 0 ? ". " : "");
-  if (!is_verified(r)) (void)buffer_text(&m->text, "No re-run by another team has decided it yet.");
+  if (!is_verified(r)) (void)buffer_text(&m->text, "");
 }
 
-/* "The change «...» was measured from result 1a2b to result 3c4d. " */
+/* "The change: the gap is 1 ms. Before: result 1a2b3c4d of 2026-11-30; after: result 5e6f7a8b (contract 9c0d1e2f). " */
+static void put_side(struct making *m, const char *which, const struct board_run *run, const char *end) {
+  const struct board_contract *own = m->contract, *of = run->contract != BOARD_NO_CONTRACT ? &m->board->contracts[run->contract] : own;
+  char hex[DIGEST_HEX];
+  (void)buffer_printf(&m->text, "%s: result %.8s of %s", which, digest_hex(run->root, hex), day_of(m, run));
+  if (of != own) (void)buffer_printf(&m->text, " (contract %.8s)", of->hex);
+  (void)buffer_text(&m->text, end);
+}
+
 static void put_pair(struct making *m) {
   const struct contract_answer *a = &m->to->answered;
-  char hex[2][DIGEST_HEX];
   if (a->before == NULL || a->run == NULL) return;
-  if (a->change[0] != 0) (void)buffer_printf(&m->text, "The change: «%s», ", a->change);
-  else (void)buffer_text(&m->text, "Measured ");
-  (void)buffer_printf(&m->text, "from result %.8s (%s) to result %.8s (%s). ", digest_hex(a->before->root, hex[0]), day_of(m, a->before),
-                      digest_hex(a->run->root, hex[1]), day_of(m, a->run));
+  if (a->change[0] != 0) (void)buffer_printf(&m->text, "The change: %s. ", a->change);
+  put_side(m, "Before", a->before, "; ");
+  put_side(m, "after", a->run, ". ");
+}
+
+/* Who contests it, and on which ground. */
+static void put_contests(struct making *m) {
+  const struct board_contract *c = m->contract;
+  for (size_t i = c->n_runs; i > 0; i--) {
+    const struct board_run *run = &m->board->runs[c->runs[i - 1]];
+    for (size_t k = 0; k < run->n_contests; k++) {
+      if (run->contests[k].closed != NULL) continue;
+      (void)buffer_printf(&m->text, "Contested by %s (%.40s). ", run->contests[k].by, run->contests[k].ground);
+      return;
+    }
+  }
 }
 
 static const char *make_lead(struct making *m) {
   const struct board_contract *c = m->contract;
+  put_contests(m);
   put_pair(m);
   if (c->n_runs == 0) return c->n_intents > 0 ? "Runs were started; none is recorded." : "The contract is in the ledger; no run of it is.";
   if (m->change != NULL) {
@@ -307,8 +327,7 @@ static void state_figure(struct making *m) {
   if (m->run == NULL) return;
   const struct contract_answer *a = &m->to->answered;
   if (a->answer.state != ANSWER_NONE && a->run != NULL)
-    (void)buffer_printf(&m->text, "%s %s this on %s, at %s", a->run->by, a->run->answers ? "measured" : "recorded", day_of(m, a->run),
-                        a->answer.precision);
+    (void)buffer_printf(&m->text, "%s %s this on %s", a->run->by, a->run->answers ? "measured" : "recorded", day_of(m, a->run));
   else {
     (void)buffer_printf(&m->text, "%s %s %s ", m->run->by, m->run->answers ? "measured" : "recorded", m->headline->figure);
     put_figure(m);
@@ -325,7 +344,7 @@ static void state_figure(struct making *m) {
   s->entry = measured->index;
   s->run = (size_t)(measured - m->board->runs);
   if (no_claim != NULL) {
-    s = state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether that figure holds: no claim can be made of the run, since %s.", no_claim));
+    s = state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether that figure holds: no claim can be made of the run (%s).", no_claim));
     s->run = (size_t)(m->run - m->board->runs);
   }
   state_decisions(m);
@@ -341,8 +360,8 @@ static const char *other_team(const struct making *m, const struct board_run *ru
 
 static void state_verification(struct making *m) {
   if (m->run == NULL || is_verified(m->run)) return;
-  state(m, MEETING_UNKNOWN, "Whether another team measures the same: no re-run has decided it.")->run = (size_t)(m->run - m->board->runs);
-  (void)state_next(m, other_team(m, m->run), "Run the contract again and record the decision.",
+  state(m, MEETING_UNKNOWN, "Whether another team measures the same: nobody has checked it yet.")->run = (size_t)(m->run - m->board->runs);
+  (void)state_next(m, other_team(m, m->run), "Measure again, and record whether the result agrees.",
                    arena_printf(&m->to->arena, "%s && lynxbench verify %.8s.lynx%s --ledger %s", command_get(m, m->run), hex_of(m, m->run),
                                 endpoint_words(m), shell_word(m->board->address)));
 }
@@ -364,10 +383,11 @@ static void state_cause(struct making *m) {
   (void)buffer_text(&m->text, c->kind == COINCIDENCE_FACTS ? ". That both changed together is no cause yet." : ".");
   state(m, MEETING_UNKNOWN, kept(m));
   for (size_t i = 0; c->kind == COINCIDENCE_FACTS && i < c->n_layers; i++)
-    (void)state_next(m, c->owners[i],
-                     arena_printf(arena, "A fact of the layer %s changed with the figure: swap it back and measure, or bisect both starts.",
-                                  c->layers[i]),
-                     command);
+    (void)state_next(
+        m, c->owners[i],
+        arena_printf(arena, "A fact of the layer %s changed with the figure: compare both executors, then change it back and measure.",
+                     c->layers[i]),
+        command);
   if (c->kind == COINCIDENCE_UNKNOWN)
     (void)state_next(m, m->run->by, "Measure where the server runs, so that its executor is captured with each run.", "");
   else if (c->kind != COINCIDENCE_FACTS) (void)state_next(m, m->run->by, "Compare the executors of the runs around the change.", command);
@@ -440,7 +460,9 @@ static void state_work(struct making *m, const struct work_item *item) {
     text = arena_printf(arena, "Confirm or refute by an experiment: %s.", of);
     command = command_confirm(m, item);
   }
-  (void)state_next(m, item->owner[0] != 0 ? item->owner : f->by, text, command);
+  bool works = item->state == WORK_STARTED || item->state == WORK_DONE; /* who said so goes on */
+  const char *who = works ? item->change->by : item->owner[0] != 0 ? item->owner : f->by;
+  (void)state_next(m, who, text, command);
 }
 
 static void state_findings(struct making *m) {
@@ -452,6 +474,19 @@ static void state_findings(struct making *m) {
           arena_printf(&m->to->arena, "And %zu findings more; the page of findings, and `lynxbench iterate`, list them.",
                        list.n_items - LISTED_MAX));
   work_list_release(&list);
+}
+
+/* What the answer itself leaves open, and who can settle it. */
+static void state_open(struct making *m) {
+  const struct contract_answer *a = &m->to->answered;
+  struct arena *arena = &m->to->arena;
+  const struct summary_precision *p = a->run != NULL ? summary_precision_named(a->run->summary, a->answer.precision) : NULL;
+  if (p != NULL && a->answer.kind == QUESTION_HOW_MANY && p->passing > 0 && p->failing > p->passing)
+    state(m, MEETING_UNKNOWN, arena_printf(arena, "Where between %.4g and %.4g requests/s the limit is.", p->passing, p->failing));
+  if (a->before == NULL || a->answer.state != ANSWER_NONE) return;
+  state(m, MEETING_UNKNOWN, arena_printf(arena, "Whether the change helped: %s.", a->answer.why));
+  (void)state_next(m, a->run->by, "Measure before and after in turn, so that both meet the same conditions.",
+                   "lynxbench compare BEFORE.yaml AFTER.yaml");
 }
 
 /* "KEY (OWNER): expected 'A', found 'B'": the owner says which of the two is right. */
@@ -520,8 +555,10 @@ static void state_unpublished(struct making *m) {
   }
   if (last == NULL) return;
   state(m, MEETING_UNKNOWN,
-        arena_printf(&m->to->arena, "What %zu started run%s gave: no bundle was recorded for %s, the last one by %s%s%s.", n, LYNX_S(n),
-                     n == 1 ? "it" : "them", last->by, last->host[0] != 0 ? " on " : "", last->host))
+        n == 1 ? arena_printf(&m->to->arena, "%s started a run%s%s and recorded no result.", last->by, last->host[0] != 0 ? " on " : "",
+                              last->host)
+               : arena_printf(&m->to->arena, "%zu runs were started and have no recorded result, the last one by %s%s%s.", n, last->by,
+                              last->host[0] != 0 ? " on " : "", last->host))
       ->entry = last->index;
   (void)state_next(m, last->by, "Record the bundle of the run that was started, whatever it shows.",
                    arena_printf(&m->to->arena, "lynxbench ledger put %s BUNDLE", shell_word(m->board->address)));
@@ -540,6 +577,7 @@ void meeting_make(const struct board *board, const struct board_contract *contra
   contract_answer_make(board, contract, m.run, &ret->arena, &ret->answered);
   ret->lead = make_lead(&m);
   state_departures(&m);
+  state_open(&m);
   state_figure(&m);
   state_signatures(&m);
   state_contests(&m);

@@ -14,6 +14,7 @@ struct bar {
   const char *label, *class;
   char text[160];
   double value, low, high;
+  bool mark; /* a limit: a line where it lies, no bar up to it */
 };
 
 struct bars {
@@ -32,6 +33,12 @@ static void add(struct bars *bars, const char *label, const char *class, double 
   buffer_release(&text);
 }
 
+static void add_mark(struct bars *bars, const char *label, const char *class, double value, const char *unit) {
+  size_t n = bars->n;
+  add(bars, label, class, value, NAN, NAN, unit);
+  if (bars->n > n) bars->items[n].mark = true;
+}
+
 static void put_rect(struct markup *m, const char *class, double x, double y, double wide, double high) {
   char text[4][24];
   const double at[] = {x, y, wide, high};
@@ -45,7 +52,8 @@ static void put_bar(struct markup *m, const struct bar *b, double most) {
   markup_whole(m, "dt", NULL, b->label);
   markup_open(m, "dd", "class", "line", "aria-hidden", "true", NULL);
   markup_open(m, "svg", "viewBox", "0 0 1000 20", "preserveAspectRatio", "none", NULL);
-  put_rect(m, b->class, 0, 3, b->value / most * WIDE, HIGH - 6);
+  if (b->mark) put_rect(m, b->class, b->value / most * WIDE - 2, 0, 4, HIGH);
+  else put_rect(m, b->class, 0, 3, b->value / most * WIDE, HIGH - 6);
   if (isfinite(b->low) && isfinite(b->high))
     put_rect(m, "interval", b->low / most * WIDE, HIGH / 2.0 - 1.5, fmax(2, (b->high - b->low) / most * WIDE), 3);
   markup_close(m);
@@ -92,11 +100,9 @@ static bool plot_capacity(struct markup *m, const struct contract_answer *a, con
   struct bars bars = {.n = 0};
   if (p == NULL || !isfinite(p->passing)) return false;
   add(&bars, "sustained", "after", p->passing, NAN, NAN, "requests/s");
-  add(&bars, "not sustained", "failing", p->failing, NAN, NAN, "requests/s");
+  add_mark(&bars, "too much", "failing", p->failing, "requests/s");
   if (c != NULL && contract_states(c, "targets.requests_per_s"))
-    add(&bars, "promised", "before", c->targets.requests_per_s, NAN, NAN, "requests/s");
-  if (c != NULL && contract_states(c, "targets.demand_per_s"))
-    add(&bars, "demand, of all", "before", c->targets.demand_per_s, NAN, NAN, "requests/s");
+    add_mark(&bars, "promised", "mark", c->targets.requests_per_s, "requests/s");
   return put_bars(m, "load of one executor", &bars);
 }
 
@@ -108,13 +114,25 @@ static bool plot_latency(struct markup *m, const struct contract_answer *a) {
     struct bars bars = {.n = 0};
     bool missed = o->verdict == OBJECTIVE_FAILS || o->verdict == OBJECTIVE_NOT_MET;
     add(&bars, "measured", missed ? "failing" : "after", o->value, o->low, o->high, "ns");
-    add(&bars, "at most", "before", o->at_most_ns, NAN, NAN, "ns");
+    add_mark(&bars, "at most", "mark", o->at_most_ns, "ns");
     (void)snprintf(title, sizeof title, "%s p%g", metric_text(o->metric), 100 * o->quantile);
     for (char *at = title; *at != 0; at++)
       if (*at == '_') *at = ' ';
     if (put_bars(m, title, &bars)) return true;
   }
   return false;
+}
+
+/* What the work costs, beside what it was promised to cost; or the throughput that the cost follows from. */
+static bool plot_cost(struct markup *m, const struct contract_answer *a, const struct contract *c) {
+  const struct summary_precision *p = precision_of(a->run, a->answer.precision);
+  const struct summary_figure *f = summary_figure_named(p, "output throughput");
+  struct bars bars = {.n = 0};
+  if (f == NULL || c == NULL || !contract_states(c, "cost") || !(f->low > 0)) return false;
+  double price = c->cost.price_per_hour * 1e6 / 3600;
+  add(&bars, "measured", "after", price / f->value, price / f->high, price / f->low, c->cost.currency);
+  if (contract_states(c, "targets.cost_per_million")) add_mark(&bars, "at most", "mark", c->targets.cost_per_million, c->cost.currency);
+  return put_bars(m, "cost per million output tokens", &bars);
 }
 
 /* Each of its precisions, by its throughput. */
@@ -135,6 +153,9 @@ bool answer_plot(struct markup *m, const struct meeting *meeting) {
     case QUESTION_BETTER: return plot_change(m, a);
     case QUESTION_WHICH:
     case QUESTION_PRECISION: return plot_precisions(m, a);
+    case QUESTION_COST: return plot_cost(m, a, meeting->contract);
+    case QUESTION_LIMIT: return false;
+    case QUESTION_AS_ORDERED: return plot_capacity(m, a, meeting->contract);
     default: return plot_capacity(m, a, meeting->contract) || plot_latency(m, a);
   }
 }

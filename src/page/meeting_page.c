@@ -74,7 +74,7 @@ static void put_limit(struct frame *f, const struct meeting *meeting) {
   }
   if (w == NULL || w->closed) {
     markup_whole(m, "b", NULL, w != NULL ? "What limits it now: " : "What limits it: ");
-    markup_text(m, "not known. ");
+    markup_text(m, "not known. To find out: ");
     markup_whole(m, "code", NULL, "lynxbench diagnose URL");
   } else {
     markup_text(m, "Whether faster hardware would help is not computed yet: ");
@@ -203,12 +203,31 @@ static void put_links(struct frame *f, const struct board_contract *c, const str
   markup_close(m);
 }
 
+/* What computes, by the facts of the run's executor; "": not known. */
+static const char *device_of(const struct frame *f, const struct meeting *meeting) {
+  static const char *const keys[] = {"gpu.0.name", "amd-gpu.0.name", "cpu.model"};
+  const struct board_run *run = meeting->answered.run;
+  const struct summary_precision *p = run != NULL ? summary_precision_named(run->summary, meeting->answered.answer.precision) : NULL;
+  const struct board_executor *e = p != NULL ? board_executor(f->pages->board, p->fingerprint) : NULL;
+  for (size_t k = 0; k < LYNX_COUNT(keys) && e != NULL; k++)
+    for (size_t i = 0; i < e->n_facts; i++)
+      if (strcmp(e->facts[i].key, keys[k]) == 0) return e->facts[i].value;
+  return "";
+}
+
+static void put_above(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
+  const char *model = c->contract != NULL ? c->contract->workload.model : "", *device = device_of(f, meeting);
+  markup_open(&f->markup, "p", "class", "above", NULL);
+  markup_printf(&f->markup, "%s · contract %.8s", c->name, c->hex);
+  if (model[0] != 0) markup_printf(&f->markup, " · model %s", model);
+  if (device[0] != 0) markup_printf(&f->markup, " · on %s", device);
+  markup_close(&f->markup);
+}
+
 static void put_page(struct frame *f, const struct board_contract *c, const struct meeting *meeting) {
   struct markup *m = &f->markup;
-  char above[400];
-  (void)snprintf(above, sizeof above, "%.200s · contract %.8s", c->name, c->hex);
   frame_begin(f, c->name[0] != 0 ? c->name : c->hex, "json");
-  markup_whole(m, "p", "above", above);
+  put_above(f, c, meeting);
   answer_html(&meeting->answered.answer, m->out);
   if (meeting->worse) markup_whole(m, "p", "trend bad", meeting->trend);
   markup_whole(m, "p", "lead", meeting->lead);
@@ -219,7 +238,7 @@ static void put_page(struct frame *f, const struct board_contract *c, const stru
   markup_open(m, "div", "class", "three", NULL);
   put_column(f, meeting, MEETING_AGREED, "Agreed", "Nothing yet.");
   put_column(f, meeting, MEETING_CONTESTED, "Contested", "Nothing.");
-  put_column(f, meeting, MEETING_UNKNOWN, "Not known", "Nothing that the ledger shows.");
+  put_column(f, meeting, MEETING_UNKNOWN, "Not known", "Nothing else is open in the ledger.");
   markup_close(m);
   put_next(f, c, meeting);
   put_links(f, c, meeting);

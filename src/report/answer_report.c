@@ -27,8 +27,9 @@ void answer_html(const struct answer *answer, struct buffer *ret) {
   html_text(ret, "", answer->sentence, "</h1>");
   (void)buffer_printf(ret, "<p class='state %s'><span aria-hidden='true'>%s</span> %s", answer_state_class(answer->state),
                       answer_state_icon(answer->state), answer_state_text(answer->state));
-  if (answer->state == ANSWER_NONE && answer->next[0] != 0) html_text(ret, ". Next: <code>", answer->next, "</code>");
   (void)buffer_text(ret, "</p>");
+  const char *meaning = answer_state_meaning(answer->state);
+  if (meaning[0] != 0) html_text(ret, " <span class='dim meaning'>", meaning, "</span>");
 }
 
 static void put_tile(const struct answer_tile *t, struct buffer *ret) {

@@ -231,6 +231,7 @@ static void put_head(struct buffer *out, struct result *r, const struct html_rep
   if (!options->inside) {
     html_page_head(out, r->contract.name);
     answer_html(&answer, out);
+    if (answer.next[0] != 0) html_text(out, "<p>Next: <code>", answer.next, "</code></p>");
   }
   answer_tiles_html(&answer, out);
   html_text(out, "<p class='dim mono'>contract ", r->contract.name, "");

@@ -50,6 +50,23 @@ static void take_pairs(struct measuring *m, const struct summary_precision *befo
   }
 }
 
+/* Which of the conditions differs most, in words. */
+static const char *unlike_words(const struct result_conditions *before, const struct result_conditions *after) {
+  static const char *const words[][2] = {{"the conditions differed: other processes used more of the processors in the run before",
+                                          "the conditions differed: other processes used more of the processors in the run after"},
+                                         {"the conditions differed: the hypervisor took more time in the run before",
+                                          "the conditions differed: the hypervisor took more time in the run after"},
+                                         {"the conditions differed: a quota stopped the server for longer in the run before",
+                                          "the conditions differed: a quota stopped the server for longer in the run after"}};
+  const double apart[] = {after->others - before->others, after->steal - before->steal, after->throttled - before->throttled};
+  size_t most = 0;
+  for (size_t i = 0; i < LYNX_COUNT(apart); i++) {
+    if (isnan(apart[i])) return "the conditions differed: what ran beside is known of one run only";
+    if (fabs(apart[i]) > fabs(apart[most])) most = i;
+  }
+  return words[most][apart[most] > 0];
+}
+
 /* NULL: nothing keeps the two from being compared. */
 static const char *refusal(const struct summary *before, const struct summary *after, const struct contract *contract,
                            struct measuring *m) {
@@ -62,7 +79,7 @@ static const char *refusal(const struct summary *before, const struct summary *a
     if (a->no_claim != NULL || b->no_claim != NULL) return "no claim can be made of one of the runs";
     bool unlike = contract != NULL && conditions_differ(contract, &a->conditions, &b->conditions, &arena) != NULL;
     arena_release(&arena);
-    if (unlike) return "the conditions of the two runs differed";
+    if (unlike) return unlike_words(&a->conditions, &b->conditions);
     take_pairs(m, a, b);
   }
   return m->n > 0 ? NULL : "the two runs share no figure with an interval";

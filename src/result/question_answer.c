@@ -17,7 +17,11 @@ struct answering {
 };
 
 const char *tile_words(const struct answer_tile *tile) {
-  return tile->state == TILE_UNKNOWN && tile->measured[0] != 0 ? "not decided" : tile_state_text(tile->state);
+  bool known = tile->measured[0] != 0;
+  if (tile->state == TILE_UNKNOWN && known) return "not decided";
+  if (tile->state == TILE_NOT_ASKED && known) return "nothing was promised";
+  if (tile->state == TILE_MISSED && strcmp(tile->asks, "ordered") == 0) return "not as ordered";
+  return tile_state_text(tile->state);
 }
 
 const char *tile_state_text(enum tile_state state) {
@@ -30,12 +34,13 @@ const char *tile_state_text(enum tile_state state) {
 }
 
 static const struct {
-  const char *text, *class, *icon;
-} answer_states[] = {[ANSWER_NONE] = {"no answer yet", "open", "\u25cb"},
-                     [ANSWER_MEASURED] = {"measured", "measured", "\u25cf"},
-                     [ANSWER_NOT_AS_ORDERED] = {"not what was ordered", "not-ordered", "\u2715"},
-                     [ANSWER_VERIFIED] = {"verified", "verified", "\u2713"},
-                     [ANSWER_CONTESTED] = {"contested", "contested", "!"}};
+  const char *text, *class, *icon, *meaning;
+} answer_states[] = {
+    [ANSWER_NONE] = {"no answer yet", "open", "\u25cb", ""},
+    [ANSWER_MEASURED] = {"measured", "measured", "\u25cf", "one team measured it; no other team has checked it"},
+    [ANSWER_NOT_AS_ORDERED] = {"not what was ordered", "not-ordered", "\u2715", "what was found differs from what the contract says"},
+    [ANSWER_VERIFIED] = {"verified", "verified", "\u2713", "another team measured again and found the same"},
+    [ANSWER_CONTESTED] = {"contested", "contested", "!", "a team disputes it, or measured something else"}};
 
 const char *answer_state_text(enum answer_state state) {
   return answer_states[state].text;
@@ -47,6 +52,10 @@ const char *answer_state_class(enum answer_state state) {
 
 const char *answer_state_icon(enum answer_state state) {
   return answer_states[state].icon;
+}
+
+const char *answer_state_meaning(enum answer_state state) {
+  return answer_states[state].meaning;
 }
 
 /* --- words --- */
@@ -184,10 +193,18 @@ static bool cost_of(struct answering *a, const struct summary_precision *p, stru
   return true;
 }
 
+/* Three digits that count, as of money. */
+static const char *money_words(struct answering *a, double value) {
+  int decimals = 0;
+  for (double x = fabs(value); x > 0 && x < 100 && decimals < 9; x *= 10) decimals++;
+  return arena_printf(a->arena, "%.*f", decimals, value);
+}
+
 static const char *cost_words(struct answering *a, const struct interval *cost) {
   const char *currency = a->contract->cost.currency;
-  return cost->bounded ? arena_printf(a->arena, "%s %.3g [%.3g, %.3g]", currency, cost->estimate, cost->low, cost->high)
-                       : arena_printf(a->arena, "%s %.3g", currency, cost->estimate);
+  return cost->bounded ? arena_printf(a->arena, "%s %s [%s, %s]", currency, money_words(a, cost->estimate), money_words(a, cost->low),
+                                      money_words(a, cost->high))
+                       : arena_printf(a->arena, "%s %s", currency, money_words(a, cost->estimate));
 }
 
 static const char *million_words(const struct summary_precision *p) {
@@ -255,7 +272,8 @@ static void answer_how_many(struct answering *a) {
   }
   const struct summary_precision *p = a->p;
   const struct summary_figure *requests = summary_figure_named(p, "request throughput");
-  if (isfinite(p->passing) && isfinite(p->failing)) say(a, "At least %s, not %.4g.", rate_words(a, p->passing), p->failing);
+  if (isfinite(p->passing) && isfinite(p->failing))
+    say(a, "At least %s. %.4g is too much; the limit is in between.", rate_words(a, p->passing), p->failing);
   else if (isfinite(p->passing))
     say(a, "At least %s: the greatest load that was tried. The limit was not found.", rate_words(a, p->passing));
   else if (p->knee > 0 && requests != NULL)
@@ -293,7 +311,7 @@ static void answer_better(struct answering *a) {
     case EFFECT_IMPROVED: say(a, "Yes: %s%s%s.", factor, other ? "; better for sure: " : "", other ? e->figure : ""); break;
     case EFFECT_WORSE: say(a, "No, it got worse: %s%s%s.", factor, other ? "; worse for sure: " : "", other ? e->figure : ""); break;
     case EFFECT_NONE: say(a, "No: it is the same within the margin; %s.", factor); break;
-    default: say_none(a, e->why, arena_printf(a->arena, "lynxbench compare BEFORE.lynx %s", a->from->file));
+    default: say_none(a, e->why, "lynxbench compare BEFORE.yaml AFTER.yaml, which runs both in turn");
   }
 }
 
@@ -304,6 +322,16 @@ static const struct answer_tile *missed_promise(const struct answering *a) {
   return NULL;
 }
 
+/* "KEY (OWNER): expected 'A', found 'B'" as "KEY is 'B'; 'A' was ordered (OWNER)"; of another form: as it is. */
+static const char *departure_words(struct answering *a, const char *text) {
+  const char *open = strstr(text, " ("), *close = open != NULL ? strstr(open, "): expected ") : NULL;
+  const char *found = close != NULL ? strstr(close, ", found ") : NULL;
+  if (found == NULL) return text;
+  const char *expected = close + strlen("): expected ");
+  return arena_printf(a->arena, "%.*s is %s; %.*s was ordered (%.*s)", (int)(open - text), text, found + strlen(", found "),
+                      (int)(found - expected), expected, (int)(close - open - 2), open + 2);
+}
+
 static void answer_as_ordered(struct answering *a) {
   const struct summary *s = a->from->summary;
   const char *lacks = a->contract != NULL ? question_kind_lacks(a->contract, QUESTION_AS_ORDERED) : NULL;
@@ -311,7 +339,7 @@ static void answer_as_ordered(struct answering *a) {
   if (lacks != NULL) say_none(a, arena_printf(a->arena, "the contract does not say %s", lacks), "lynxbench capture");
   else if (s == NULL || a->p == NULL) say_none(a, "nothing is measured", "lynxbench run CONTRACT");
   else if (s->n_departures > 0)
-    say(a, "No: %s%s", s->departures[0],
+    say(a, "No: %s%s", departure_words(a, s->departures[0]),
         s->n_departures > 1
             ? arena_printf(a->arena, "; %zu more of %lld ordered facts differ.", s->n_departures - 1, (long long)s->n_expected)
             : ".");
@@ -378,7 +406,12 @@ static void answer_which(struct answering *a) {
   if (is_separated(f, other))
     say(a, "%s: %s %s; %s comes next with %s%s.", best->name, f->name, figure_words(a, f), second->name, figure_words(a, other),
         load_words(a));
-  else say(a, "Neither for sure: %s %s at %s, %s at %s.", f->name, figure_words(a, f), best->name, figure_words(a, other), second->name);
+  else {
+    say_none(a, arena_printf(a->arena, "the intervals of %s and %s overlap", best->name, second->name),
+             "more sessions (method.sessions), or longer ones (method.counted)");
+    a->to->sentence = arena_printf(a->arena, "Not decided: %s %s at %s, %s at %s.", f->name, figure_words(a, f), best->name,
+                                   figure_words(a, other), second->name);
+  }
 }
 
 static void answer_limit(struct answering *a) {
@@ -390,20 +423,32 @@ static void answer_limit(struct answering *a) {
   if (!f->confirmed) {
     say_none(a, arena_printf(a->arena, "%s (%s) is %s, and no experiment has confirmed it", f->title, f->whose, f->rung),
              arena_printf(a->arena, "lynxbench confirm %s", a->from->file));
-    a->to->sentence = arena_printf(a->arena, "Not confirmed yet: %s (%s), %s.", f->title, f->whose, f->rung);
+    a->to->sentence = arena_printf(a->arena, "Not confirmed yet: %s. Whose: %s. It is %s; no experiment has tested it.", f->title, f->whose,
+                                   f->rung);
     return;
   }
-  say(a, "%s (%s): %s by an experiment.", f->title, f->whose, f->rung);
+  say(a, "%s. Whose: %s. It was %s by an experiment.", f->title, f->whose, f->rung);
 }
 
-/* "int8 keeps 99.7 % of f32's accuracy" */
+enum gain { GAIN_UNKNOWN, GAIN_NONE, GAIN_SURE };
+
+/* What a precision brings beside the reference, by the figure that the target names first. */
+static enum gain gain_of(struct answering *a, const struct summary_precision *p, const struct summary_precision *reference) {
+  const struct summary_figure *f = is_claimed(p) ? headline_of(a, p) : NULL, *other = reference != NULL ? headline_of(a, reference) : NULL;
+  if (f == NULL || other == NULL || strcmp(f->name, other->name) != 0) return GAIN_UNKNOWN;
+  return is_better(f, other) && is_separated(f, other) ? GAIN_SURE : GAIN_NONE;
+}
+
+/* "int8 keeps 99.7 % of f32's accuracy (at least 99 % is asked), and its output throughput is ... instead of ..." */
 static void put_gate(struct answering *a, const struct summary_precision *p, const struct summary_precision *reference,
                      struct buffer *out) {
-  const struct summary_figure *f = headline_of(a, p), *other = reference != NULL ? headline_of(a, reference) : NULL;
-  (void)buffer_printf(out, "%s keeps %.4g %% of %s's accuracy", p->name, 100 * p->accuracy_ratio, a->contract->accuracy.reference);
-  if (p->gate == ACCURACY_PASSES && is_claimed(p) && f != NULL && other != NULL)
-    (void)buffer_printf(out, ", with %s %s instead of %s", f->name, value_text(a, f->value, NAN, NAN, f->unit),
-                        value_text(a, other->value, NAN, NAN, other->unit));
+  (void)buffer_printf(out, "%s keeps %.4g %% of %s's accuracy (at least %.4g %% is asked)", p->name, 100 * p->accuracy_ratio,
+                      a->contract->accuracy.reference, 100 * a->contract->accuracy.at_least_ratio);
+  enum gain gain = p->gate == ACCURACY_PASSES ? gain_of(a, p, reference) : GAIN_UNKNOWN;
+  if (gain == GAIN_UNKNOWN) return;
+  const struct summary_figure *f = headline_of(a, p);
+  (void)buffer_printf(out, gain == GAIN_SURE ? ", and its %s is %s instead of %s" : ". No gain is shown: %s %s instead of %s", f->name,
+                      figure_words(a, f), figure_words(a, headline_of(a, reference)));
 }
 
 static void answer_precision(struct answering *a) {
@@ -413,29 +458,22 @@ static void answer_precision(struct answering *a) {
     say_none(a, arena_printf(a->arena, "the contract asks for a lower precision, and lacks %s", lacks), "lynxbench decide --precision");
     return;
   }
-  const char *reference = a->contract->accuracy.reference;
+  const char *name = a->contract->accuracy.reference;
+  const struct summary_precision *reference = summary_precision_named(s, name);
   struct buffer text;
-  size_t n = 0, n_passing = 0, n_gaining = 0;
+  size_t n = 0, n_passing = 0;
   buffer_init(&text, 8192);
   (void)buffer_text(&text, "");
   for (int round = 0; round < 2; round++) /* those that pass come first */
     for (size_t i = 0; s != NULL && i < s->n_precisions; i++) {
       const struct summary_precision *p = &s->precisions[i];
-      if (strcmp(p->name, reference) == 0 || p->gate != (round == 0 ? ACCURACY_PASSES : ACCURACY_FAILS)) continue;
+      if (strcmp(p->name, name) == 0 || p->gate != (round == 0 ? ACCURACY_PASSES : ACCURACY_FAILS)) continue;
       (void)buffer_text(&text, n++ > 0 ? "; " : "");
-      put_gate(a, p, summary_precision_named(s, reference), &text);
-      const struct summary_figure *f = is_claimed(p) ? headline_of(a, p) : NULL,
-                                  *other = headline_of(a, summary_precision_named(s, reference));
+      put_gate(a, p, reference, &text);
       n_passing += p->gate == ACCURACY_PASSES;
-      n_gaining += p->gate == ACCURACY_PASSES && f != NULL && other != NULL && is_better(f, other);
     }
   if (n == 0 && is_answerable(a)) say_none(a, "the accuracy of no lower precision is known", "");
-  else if (n > 0)
-    say(a, "%s: %s (at least %.4g %% is asked).",
-        n_gaining > 0   ? "Yes"
-        : n_passing > 0 ? "It may be, and nothing is gained"
-                        : "No",
-        text.data, 100 * a->contract->accuracy.at_least_ratio);
+  else if (n > 0) say(a, "%s: %s.", n_passing > 0 ? "Yes" : "No", text.data);
   buffer_release(&text);
 }
 
@@ -460,7 +498,7 @@ static void tile_capacity(struct answering *a, struct answer_tile *t) {
   double low = NAN, high = NAN; /* between which the capacity lies */
   if (isfinite(p->passing)) {
     low = p->passing, high = p->failing;
-    t->measured = isfinite(high) ? arena_printf(a->arena, "at least %s, not %.4g", rate_words(a, low), high)
+    t->measured = isfinite(high) ? arena_printf(a->arena, "at least %s; %.4g is too much", rate_words(a, low), high)
                                  : arena_printf(a->arena, "at least %s", rate_words(a, low));
   } else if (p->knee > 0 && requests != NULL) {
     low = requests->low, high = requests->high;
@@ -483,7 +521,7 @@ static void tile_latency(struct answering *a, struct answer_tile *t) {
   if (worst != NULL) {
     t->promised = arena_printf(a->arena, "%s p%g at most %s", metric_words(a, worst->metric), 100 * worst->quantile,
                                duration_words(a, worst->at_most_ns));
-    t->measured = duration_words(a, worst->value);
+    t->measured = isfinite(worst->value) ? value_text(a, worst->value, worst->low, worst->high, "ns") : "not known";
     t->state = is_missed(worst) ? TILE_MISSED : is_kept(worst) && is_claimed(p) ? TILE_KEPT : TILE_UNKNOWN;
     if (p->n_objectives > 1 && is_kept(worst))
       t->measured = arena_printf(a->arena, "%s; all %zu objectives hold", t->measured, p->n_objectives);
@@ -505,7 +543,8 @@ static void tile_cost(struct answering *a, struct answer_tile *t) {
   t->name = summary_figure_named(a->p, "output throughput") != NULL || a->p == NULL ? "cost per million output tokens"
                                                                                     : "cost per million requests";
   t->state = asked ? TILE_UNKNOWN : TILE_NOT_ASKED;
-  if (asked) t->promised = arena_printf(a->arena, "%s %.6g", c->cost.currency != NULL ? c->cost.currency : "", c->targets.cost_per_million);
+  if (asked)
+    t->promised = arena_printf(a->arena, "at most %s %.6g", c->cost.currency != NULL ? c->cost.currency : "", c->targets.cost_per_million);
   if (a->p == NULL || !is_claimed(a->p)) return;
   if (!cost_of(a, a->p, &cost)) {
     t->next = "cost: {price_per_hour, currency}";
@@ -534,7 +573,7 @@ static void tile_executors(struct answering *a, struct answer_tile *t) {
     t->measured = "1";
     t->state = TILE_KEPT;
     t->next = "";
-  } else if (isfinite(p->failing) && p->failing <= c->targets.demand_per_s) t->measured = "more than 1";
+  }
 }
 
 static void tile_ordered(struct answering *a, struct answer_tile *t) {
@@ -547,7 +586,9 @@ static void tile_ordered(struct answering *a, struct answer_tile *t) {
   t->promised = ordered_words(a, n);
   if (s == NULL || a->p == NULL || s->n_expected == 0) return;
   t->state = s->n_departures > 0 ? TILE_MISSED : TILE_KEPT;
-  t->measured = s->n_departures > 0 ? arena_printf(a->arena, "%zu found otherwise", s->n_departures) : "all found";
+  t->measured = s->n_departures > 0 ? arena_printf(a->arena, "%zu of %lld differ%s", s->n_departures, (long long)s->n_expected,
+                                                   s->n_departures == 1 ? "s" : "")
+                                    : "all found";
 }
 
 static void make_tiles(struct answering *a) {

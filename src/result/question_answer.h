@@ -20,6 +20,7 @@ enum answer_state {
 const char *answer_state_text(enum answer_state state);
 const char *answer_state_class(enum answer_state state); /* of markup: "verified" */
 const char *answer_state_icon(enum answer_state state);
+const char *answer_state_meaning(enum answer_state state); /* in a few words; "" */
 
 enum tile_state {
   TILE_NOT_ASKED,    /* the contract promises nothing; what was measured is shown all the same */
