@@ -278,7 +278,8 @@ static void take_verification(struct board *b, const struct ledger_entry *entry)
   if (run == NULL) return;
   run->verifications = arena_room(&b->arena, run->verifications, run->n_verifications, sizeof *run->verifications);
   struct standing_verification *to = &run->verifications[run->n_verifications++];
-  *to = (struct standing_verification){arena_copy(&b->arena, entry->signer), said(b, entry, "decision"), entry->index};
+  *to = (struct standing_verification){arena_copy(&b->arena, entry->signer), said(b, entry, "decision"), entry->index, NULL};
+  if (again != NULL && board_find_run(b, again, &i)) to->rerun_by = b->runs[i].by;
   run->n_reproduced += strcmp(to->decision, "reproduced") == 0;
   run->n_not_reproduced += strcmp(to->decision, "not reproduced") == 0;
   run->n_inconclusive += strcmp(to->decision, "inconclusive") == 0;

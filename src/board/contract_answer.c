@@ -96,7 +96,8 @@ static void add_standing(const struct board *b, const struct board_contract *c, 
   for (size_t i = 0; i < c->n_runs; i++) contested = contested || b->runs[c->runs[i]].n_open > 0;
   for (size_t i = 0; run != NULL && i < run->n_verifications; i++) {
     const struct standing_verification *v = &run->verifications[i];
-    verified = verified || (strcmp(v->decision, "reproduced") == 0 && strcmp(v->by, run->by) != 0);
+    /* the re-run itself is another team's; who signs the decision is not enough */
+    verified = verified || (strcmp(v->decision, "reproduced") == 0 && v->rerun_by != NULL && strcmp(v->rerun_by, run->by) != 0);
     contested = contested || strcmp(v->decision, "not reproduced") == 0;
   }
   if (a->answer.state == ANSWER_NONE) return;

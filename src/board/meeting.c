@@ -192,7 +192,8 @@ static const char *make_trend(struct making *m) {
 static bool is_verified(const struct board_run *r) {
   bool verified = false;
   for (size_t i = 0; i < r->n_verifications; i++)
-    verified = verified || (standing_is_decided(r->verifications[i].decision) && strcmp(r->verifications[i].by, r->by) != 0);
+    verified = verified || (standing_is_decided(r->verifications[i].decision) && r->verifications[i].rerun_by != NULL &&
+                            strcmp(r->verifications[i].rerun_by, r->by) != 0);
   return verified;
 }
 
@@ -202,7 +203,8 @@ static void put_verified(struct making *m) {
   for (size_t i = 0; i < r->n_verifications && n < 3; i++) {
     const struct standing_verification *v = &r->verifications[i];
     if (!standing_is_decided(v->decision)) continue;
-    (void)buffer_printf(&m->text, "%s%s by %s%s", n > 0 ? ", " : "It was ", v->decision, v->by, strcmp(v->by, r->by) == 0 ? " itself" : "");
+    const char *who = v->rerun_by != NULL ? v->rerun_by : v->by;
+    (void)buffer_printf(&m->text, "%s%s by %s%s", n > 0 ? ", " : "It was ", v->decision, who, strcmp(who, r->by) == 0 ? " itself" : "");
     n++;
   }
   (void)buffer_text(&m->text, n > 0 ? ". " : "");
@@ -304,7 +306,9 @@ static void state_decisions(struct making *m) {
     for (size_t k = i + 1; k < m->run->n_verifications; k++)
       again = again || (strcmp(all[k].by, v->by) == 0 && strcmp(all[k].decision, v->decision) == 0);
     if (again) continue;
-    (void)buffer_printf(&m->text, "%s%s re-ran it", v->by, strcmp(v->by, m->run->by) == 0 ? " itself" : "");
+    bool own = v->rerun_by == NULL || strcmp(v->rerun_by, v->by) == 0;
+    if (own) (void)buffer_printf(&m->text, "%s%s re-ran it", v->by, strcmp(v->by, m->run->by) == 0 ? " itself" : "");
+    else (void)buffer_printf(&m->text, "%s compared it with a run of %s", v->by, v->rerun_by);
     if (n > 1) (void)buffer_printf(&m->text, " %zu times", n);
     (void)buffer_printf(&m->text, ": %s.", v->decision);
     enum meeting_kind kind = MEETING_UNKNOWN;

@@ -53,6 +53,16 @@ static size_t gather(const struct board *b, const struct board_contract *contrac
 
 /* --- its state --- */
 
+/* Who may move a finding: who found it, and teams that the contract names. */
+static bool is_party(const struct board_contract *c, const struct board_finding *f, const char *team) {
+  bool named = strcmp(f->by, team) == 0;
+  for (size_t i = 0; c->contract != NULL && i < c->contract->signatories.n_items; i++)
+    named = named || strcmp(c->contract->signatories.items[i], team) == 0;
+  for (size_t i = 0; c->contract != NULL && i < c->contract->owners.n_items; i++)
+    named = named || strcmp(c->contract->owners.values[i], team) == 0;
+  return named;
+}
+
 static void take_newest(struct work_item *item, const struct board_finding *f) {
   for (size_t i = 0; i < f->n_changes; i++)
     if (item->change == NULL || f->changes[i].index > item->change->index) item->change = &f->changes[i];
@@ -61,7 +71,9 @@ static void take_newest(struct work_item *item, const struct board_finding *f) {
   for (size_t i = 0; i < f->n_responses; i++) {
     const struct board_response *r = &f->responses[i];
     if (item->response == NULL || r->index > item->response->index) item->response = r;
-    if (r->kind == RESPONSE_HANDED_ON && (item->handed_on == NULL || r->index > item->handed_on->index)) item->handed_on = r;
+    if (r->kind == RESPONSE_HANDED_ON && is_party(item->contract, f, r->by) &&
+        (item->handed_on == NULL || r->index > item->handed_on->index))
+      item->handed_on = r;
   }
   if (f->confirmation != NULL && (item->confirmation == NULL || f->confirmation->index > item->confirmation->index))
     item->confirmation = f->confirmation;
@@ -71,8 +83,7 @@ bool work_same_question(const struct board *b, const struct board_run *x, const 
   const struct contract *a = b->contracts[x->contract].contract, *c = b->contracts[y->contract].contract;
   struct arena arena = {0};
   if (x->contract == y->contract) return true;
-  bool alike = a != NULL && c != NULL && contract_difference(a, c, CONTRACT_LIKE_LOAD, &arena) == NULL &&
-               contract_difference(a, c, CONTRACT_LIKE_GOODS, &arena) == NULL;
+  bool alike = a != NULL && c != NULL && contract_difference(a, c, CONTRACT_LIKE_QUESTION, &arena) == NULL;
   arena_release(&arena);
   return alike;
 }
@@ -85,7 +96,7 @@ void work_effect(const struct board *b, const struct board_iteration *m, struct 
   else if (!work_same_question(b, before, after)) ret->why = "the two runs are of contracts that differ in load, answers or objectives";
   else if (before == after) ret->why = "both runs are the same";
   else if (before->summary == NULL || after->summary == NULL) ret->why = "a run's entry carries no figures of this analysis";
-  else effect_measure(before->summary, after->summary, m->interleaved, b->contracts[after->contract].contract, ret);
+  else effect_measure(before->summary, after->summary, m->interleaved, b->contracts[before->contract].contract, ret);
 }
 
 /* Why what it measured does not close the item; NULL: it does. */
@@ -220,11 +231,17 @@ const char *work_whose_now(const struct work_item *item, struct arena *arena) {
                              : arena_printf(arena, "%s, %s", item->layer, item->owner[0] != 0 ? item->owner : "nobody yet");
 }
 
+static const char *response_words(const struct work_item *item, const struct board_response *r, struct arena *arena) {
+  const char *stranger = is_party(item->contract, item->finding, r->by) ? "" : " (whom the contract does not name)";
+  return arena_printf(arena, "%s by %s%s%s%s on %.10s%s%s", response_kind_text(r->kind), r->by, stranger, r->layer[0] != 0 ? " to " : "",
+                      r->layer, r->time, r->words[0] != 0 ? ": " : "", r->words);
+}
+
 const char *work_response_words(const struct work_item *item, struct arena *arena) {
-  const struct board_response *r = item->response;
-  if (r == NULL) return "";
-  return arena_printf(arena, "%s by %s%s%s on %.10s%s%s", response_kind_text(r->kind), r->by, r->layer[0] != 0 ? " to " : "", r->layer,
-                      r->time, r->words[0] != 0 ? ": " : "", r->words);
+  if (item->response == NULL) return "";
+  const char *newest = response_words(item, item->response, arena);
+  if (item->handed_on == NULL || item->handed_on == item->response) return newest;
+  return arena_printf(arena, "%s; %s", newest, response_words(item, item->handed_on, arena)); /* why it is whose it is */
 }
 
 const struct work_item *work_list_find(const struct work_list *list, const struct board *b, const uint8_t leaf[DIGEST_BYTES]) {

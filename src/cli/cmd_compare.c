@@ -255,6 +255,7 @@ static int compare_bundles(const char *path_a, const char *path_b, const struct 
   else
     (void)text_comparison(&a.result, &b.result, &list, known ? &differences : NULL, color_wanted(stdout),
                           &out); /* an overflow: reported below */
+  if (!known && arguments->option[FLAG_JSON] == NULL) (void)buffer_text(&out, "the executors were not both captured\n");
   int code = write_buffer(NULL, &out) ? judge(&list, n_refusals) : EXIT_CONDITIONS;
   buffer_release(&out);
   comparison_release(&list);

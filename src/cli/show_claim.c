@@ -1,6 +1,7 @@
 #include "cli/show_claim.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/answer_report.h"
 #include "report/claim_json.h"
@@ -49,6 +50,7 @@ int show_claim(struct bundle_file *file, const struct standing *standing, bool a
   struct answer answer;
   answer_of_result(&file->result, &answer);
   if (standing != NULL && standing->is_rival) answer_refuse(&answer, claims[0].reasons[0]);
+  if (strstr(answer.next, "--claim") != NULL) answer.next = ""; /* it is below */
   if (as_json) (void)json_claims(&answer, claims, file->result.n_precisions, standing, &out);
   else write_text(&answer, &file->result, claims, standing, &out);
   bool good = write_buffer(NULL, &out); /* one that overflowed, too, is reported here */

@@ -110,7 +110,12 @@ static bool is_compared(const char *path, enum contract_likeness what) {
               {"workload.prompts.withhold", false, false},
               {"slo", false, true},
               {"accuracy", false, true}};
-  bool ret = false;
+  static const char *const free_of[] = {"name",    "question", "executor",    "optimisation", "cost",
+                                        "targets", "owners",   "signatories", "least_grade",  "where.environment"};
+  bool ret = what == CONTRACT_LIKE_QUESTION;
+  for (size_t i = 0; i < LYNX_COUNT(free_of) && what == CONTRACT_LIKE_QUESTION; i++)
+    ret = ret && strncmp(path, free_of[i], strlen(free_of[i])) != 0;
+  if (what == CONTRACT_LIKE_QUESTION) return ret;
   for (size_t i = 0, longest = 0; i < LYNX_COUNT(rows); i++) {
     size_t n = strlen(rows[i].path);
     if (n > longest && strncmp(path, rows[i].path, n) == 0) longest = n, ret = what == CONTRACT_LIKE_LOAD ? rows[i].load : rows[i].goods;

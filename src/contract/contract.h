@@ -318,8 +318,8 @@ const char *contract_owner(const struct contract *contract, enum layer layer);
 
 /* Which field makes two contracts unlike, where they must be alike: in the load (arrivals, prompts, answers), whose figures are then of
  * different questions; or in what is bought (kind of arrivals, prompts, answers, objectives, accuracy), whose price is then of another
- * thing. Names of files count, not their folders. "regime.rate_per_s: A 20, B 40"; NULL: they are alike. */
-enum contract_likeness { CONTRACT_LIKE_LOAD, CONTRACT_LIKE_GOODS };
+ * thing; or in anything but the executor, what may be changed in it, names, owners, prices and targets: LIKE_QUESTION. Names of files count, not their folders. "regime.rate_per_s: A 20, B 40"; NULL: they are alike. */
+enum contract_likeness { CONTRACT_LIKE_LOAD, CONTRACT_LIKE_GOODS, CONTRACT_LIKE_QUESTION };
 const char *contract_difference(const struct contract *a, const struct contract *b, enum contract_likeness what, struct arena *arena);
 
 /* How many looks at accumulating data the contract provides for: 1 without a precision_target. */

@@ -78,7 +78,8 @@ enum question_kind contract_asks(const struct contract *c) {
 
 enum operating_target contract_target(const struct contract *c) {
   if (contract_states(c, "targets.optimise_for")) return (enum operating_target)c->targets.optimise_for;
-  return c->slo.n_items > 0 && !load_is_closed((enum load_kind)c->regime.load) ? TARGET_LATENCY : TARGET_THROUGHPUT;
+  bool full = load_is_closed((enum load_kind)c->regime.load) || c->regime.load == LOAD_SATURATION || c->regime.load == LOAD_OFFLINE;
+  return c->slo.n_items > 0 && !full ? TARGET_LATENCY : TARGET_THROUGHPUT;
 }
 
 /* --- what is missing for an answer --- */
@@ -88,6 +89,8 @@ static const char *lacks_capacity(const struct contract *c) {
     case LOAD_SATURATION:
     case LOAD_CLIMB: return NULL;
     case LOAD_RAMP:
+    case LOAD_OFFLINE:
+    case LOAD_REPLAY:
     case LOAD_OBSERVED:
     case LOAD_CLOSED:
     case LOAD_SINGLE_STREAM:

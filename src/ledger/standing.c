@@ -185,7 +185,7 @@ static bool take_of_bundle(void *context, const struct ledger_entry *entry, cons
   if (strcmp(kind, "verification") == 0) {
     s->verifications = arena_room(&s->arena, s->verifications, s->n_verifications, sizeof *s->verifications);
     struct standing_verification *to = &s->verifications[s->n_verifications++];
-    *to = (struct standing_verification){arena_copy(&s->arena, entry->signer), of_predicate(g, entry, "decision"), entry->index};
+    *to = (struct standing_verification){arena_copy(&s->arena, entry->signer), of_predicate(g, entry, "decision"), entry->index, NULL};
     s->n_reproduced += strcmp(to->decision, "reproduced") == 0;
     s->n_not_reproduced += strcmp(to->decision, "not reproduced") == 0;
     s->n_inconclusive += strcmp(to->decision, "inconclusive") == 0;

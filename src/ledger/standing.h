@@ -43,6 +43,7 @@ struct standing_rival {
 struct standing_verification {
   const char *by, *decision; /* "reproduced", "not reproduced", "inconclusive", "not the same configuration" */
   uint64_t index;
+  const char *rerun_by; /* who recorded the re-run; NULL: not known */
 };
 
 struct standing_contest {

@@ -124,7 +124,7 @@ static void put_findings(struct markup *m, const struct board *b, const struct b
     const char *known = item->confirmation != NULL ? item->confirmation->verdict : work_found(item->finding);
     markup_open(m, "p", "class", "finding", NULL);
     markup_whole(m, "span", "dim", item->state == WORK_OPEN ? known : work_state_text(item->state));
-    markup_printf(m, " %s · %s", item->finding->title, work_whose(c, item->finding, &arena));
+    markup_printf(m, " %s · %s", item->finding->title, work_whose_now(item, &arena));
     markup_close(m);
   }
   work_list_release(&list);

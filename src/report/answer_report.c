@@ -1,5 +1,7 @@
 #include "report/answer_report.h"
 
+#include <string.h>
+
 #include "report/html_page.h"
 #include "report/svg.h"
 #include "base/shown.h"
@@ -12,13 +14,13 @@ void answer_text(const struct answer *answer, bool color, struct buffer *ret) {
              *plain = color ? text_colors[TEXT_PLAIN] : "";
   (void)buffer_printf(ret, "%s%s%s\n", strong, answer->sentence, plain);
   if (answer->next[0] != 0) (void)buffer_printf(ret, "next: %s\n", answer->next);
-  (void)buffer_printf(ret, "%sasked:%s %s\n", dim, plain, answer->question);
+  (void)buffer_printf(ret, "%sasked:%s %.300s%s\n", dim, plain, answer->question, strlen(answer->question) > 300 ? " ..." : "");
   for (int i = 0; i < ANSWER_TILES; i++) {
     const struct answer_tile *t = &answer->tiles[i];
     if (t->state == TILE_NOT_ASKED) continue;
     (void)buffer_printf(ret, "  %s%s:%s %s %s; %s%s%s", dim, t->name, plain, t->asks, t->promised, t->measured,
                         t->measured[0] != 0 ? ", " : "", tile_words(t));
-    (void)buffer_printf(ret, "%s%s\n", t->next[0] != 0 ? ": " : "", t->next);
+    (void)buffer_printf(ret, "%s%s%s\n", t->next[0] != 0 ? " (next: " : "", t->next, t->next[0] != 0 ? ")" : "");
   }
 }
 

@@ -15,6 +15,9 @@ bool html_escape(struct buffer *out, const char *text) {
     const unsigned char *p = (const unsigned char *)text + i;
     size_t n = utf8_length(p, length - i);
     bool none = n == 3 && p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe; /* U+FFFE and U+FFFF, which XML has not */
+    /* U+202A to U+202E, U+2066 to U+2069: they would turn what follows round */
+    none = none ||
+           (n == 3 && p[0] == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)));
     if (n == 0 || none || (*p < 0x20 && *p != '\n') || *p == 0x7f) (void)buffer_text(out, "\xef\xbf\xbd");
     else if (*p == '<') (void)buffer_text(out, "&lt;");
     else if (*p == '>') (void)buffer_text(out, "&gt;");

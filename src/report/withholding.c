@@ -20,6 +20,7 @@ void withhold_claim(enum disclosure level, struct claim *c) {
 void withhold_answer(enum disclosure level, struct answer *a) {
   const char **texts[] = {&a->question, &a->sentence, &a->why, &a->next};
   for (size_t i = 0; i < LYNX_COUNT(texts); i++) withhold(level, texts[i], 1);
+  if (a->sentence == withheld) a->sentence = "The answer names something that is not shown at this level.";
 }
 
 /* "system.machine.host-name (Infrastructure): (withheld)": what is compared there is a fact's value, by whatever rule that is withheld. */

@@ -108,8 +108,16 @@ static void judge(struct measuring *m, const struct pair *p, struct effect_measu
   struct ln_ratio r = ratio_of(p, m->confidence, m->n);
   double bound = special_log(1 + m->margin);
   bool more = p->before->better == BETTER_MORE, better = more ? r.low > 0 : r.high < 0, worse = more ? r.high < -bound : r.low > bound;
-  if (worse && m->n_worse++ == 0) ret->figure = p->before->name;
-  if (better && m->n_better++ == 0 && m->n_worse == 0) ret->figure = p->before->name;
+  bool decides = (worse && m->n_worse == 0) || (better && m->n_better == 0 && m->n_worse == 0);
+  m->n_worse += worse;
+  m->n_better += better;
+  if (decides) {
+    struct ln_ratio own = ratio_of(p, m->confidence, 1);
+    ret->figure = p->before->name;
+    ret->figure_ratio = special_exp(own.centre);
+    ret->figure_low = special_exp(own.low);
+    ret->figure_high = special_exp(own.high);
+  }
   m->n_same += r.low >= -bound && r.high <= bound;
 }
 

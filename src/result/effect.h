@@ -19,10 +19,11 @@ const char *effect_text(enum effect effect);
 
 struct effect_measured {
   enum effect effect;
-  const char *why;              /* where it is not improved: in words */
-  const char *figure;           /* that decided it: better, or worse; "" */
-  const char *name, *precision; /* of the figure that is named first: a throughput; "": there is none */
-  double ratio, low, high;      /* of it, by itself */
+  const char *why;                              /* where it is not improved: in words */
+  const char *figure;                           /* that decided it: better, or worse; "" */
+  double figure_ratio, figure_low, figure_high; /* of it, by itself */
+  const char *name, *precision;                 /* of the figure that is named first: a throughput; "": there is none */
+  double ratio, low, high;                      /* of it, by itself */
   size_t n_figures;
 };
 

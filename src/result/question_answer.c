@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/number.h"
 #include "result/figure_text.h"
@@ -163,16 +164,16 @@ static bool is_missed(const struct summary_objective *o) {
 }
 
 static bool is_kept(const struct summary_objective *o) {
-  return o->verdict == OBJECTIVE_HOLDS || o->verdict == OBJECTIVE_MET;
+  return o->verdict == OBJECTIVE_HOLDS;
 }
 
-/* The one that says most: missed, then not decided, then kept by the estimate alone. NULL: there is none. */
+/* The one that says most: missed, then not decided, or met by the estimate alone. NULL: there is none. */
 static const struct summary_objective *worst_objective(const struct summary_precision *p) {
   const struct summary_objective *worst = NULL;
   int badness = -1;
   for (size_t i = 0; p != NULL && i < p->n_objectives; i++) {
     const struct summary_objective *o = &p->objectives[i];
-    int bad = is_missed(o) ? 3 : !is_kept(o) ? 2 : o->verdict == OBJECTIVE_MET ? 1 : 0;
+    int bad = is_missed(o) ? 2 : is_kept(o) ? 0 : 1;
     if (bad > badness) badness = bad, worst = o;
   }
   return worst;
@@ -251,47 +252,78 @@ static void answer_how_fast(struct answering *a) {
   buffer_init(&text, 4096);
   put_objectives(a, &text);
   const char *lead = contract_target(a->contract) == TARGET_LATENCY || f == NULL ? "" : arena_printf(a->arena, "%s; ", first);
-  const char *verb = is_missed(worst) ? "it misses its objective" : is_kept(worst) ? "it holds its objectives" : "not decided";
-  if (is_kept(worst) && a->p->n_objectives == 1) verb = "it holds its objective";
+  const char *verb = "it holds its objectives";
+  if (is_missed(worst)) verb = "it misses its objective";
+  else if (worst->verdict == OBJECTIVE_MET) verb = "it meets its objectives by the estimate, not for sure";
+  else if (!is_kept(worst)) verb = "whether it holds its objective is not decided";
+  else if (a->p->n_objectives == 1) verb = "it holds its objective";
   say(a, "%s%s: %s%s.", lead, verb, text.data, load_words(a));
   buffer_release(&text);
+}
+
+/* A climb that ended where it had to has no knee. */
+static bool is_climbed_out(const struct answering *a) {
+  return a->contract != NULL && a->p->knee >= a->contract->regime.concurrency;
+}
+
+static void answer_climbed(struct answering *a) {
+  const struct summary_figure *requests = summary_figure_named(a->p, "request throughput");
+  const struct summary_objective *worst = worst_objective(a->p);
+  if (requests == NULL) say_none(a, "the climb has no throughput", "");
+  else if (worst != NULL && !is_kept(worst))
+    say(a, "Less than %s: with %lld in flight, %s.", figure_words(a, requests), (long long)a->p->knee, objective_words(a, worst));
+  else if (is_climbed_out(a))
+    say(a, "At least %s, with %lld in flight, the most that were allowed. The limit was not found.", figure_words(a, requests),
+        (long long)a->p->knee);
+  else say(a, "%s, with %lld in flight: more in flight bring less than 5 %% more.", figure_words(a, requests), (long long)a->p->knee);
+}
+
+/* Are as many answered as come? */
+static bool keeps_up(const struct answering *a) {
+  const struct summary_figure *requests = summary_figure_named(a->p, "request throughput");
+  return requests != NULL && (isfinite(requests->high) ? requests->high : requests->value) >= 0.97 * a->contract->regime.rate_per_s;
+}
+
+static void answer_offered(struct answering *a) {
+  const struct summary_objective *worst = worst_objective(a->p);
+  const struct summary_figure *requests = summary_figure_named(a->p, "request throughput");
+  const char *offered = rate_words(a, a->contract->regime.rate_per_s);
+  if (requests == NULL || worst == NULL) say_none(a, "no load was searched, and no objective says what is too much", "load: saturation");
+  else if (!keeps_up(a)) say(a, "Less than the %s that were offered: %s were answered.", offered, figure_words(a, requests));
+  else if (is_missed(worst)) say(a, "Less than the %s that were offered: %s.", offered, objective_words(a, worst));
+  else if (is_kept(worst)) say(a, "At least the %s that were offered: %s. More was not tried.", offered, objective_words(a, worst));
+  else
+    say_none(a, arena_printf(a->arena, "at the %s that were offered it is not sure that %s", offered, objective_words(a, worst)),
+             "more sessions (method.sessions)");
 }
 
 static void answer_how_many(struct answering *a) {
   const struct contract *c = a->contract;
   const char *lacks = c != NULL ? question_kind_lacks(c, QUESTION_HOW_MANY) : NULL;
+  bool passing = a->p != NULL && isfinite(a->p->passing), failing = a->p != NULL && isfinite(a->p->failing);
   if (lacks != NULL) {
     say_none(a, arena_printf(a->arena, "the contract asks how many, and lacks %s", lacks), "load: saturation");
     return;
   }
   if (!is_answerable(a)) {
-    if (a->p != NULL && isfinite(a->p->passing) && isfinite(a->p->failing))
+    if (!passing && failing)
+      a->to->sentence = arena_printf(a->arena, "Not certified: no load was sustained; %s, the least that failed, were too much.",
+                                     rate_words(a, a->p->failing));
+    if (passing && failing)
       a->to->sentence = arena_printf(a->arena, "Not certified: %s were sustained, %.4g were not; the limit is in between (%s).",
                                      rate_words(a, a->p->passing), a->p->failing, a->p->no_claim != NULL ? a->p->no_claim : a->p->left_out);
     return;
   }
-  const struct summary_precision *p = a->p;
-  const struct summary_figure *requests = summary_figure_named(p, "request throughput");
-  if (isfinite(p->passing) && isfinite(p->failing))
-    say(a, "At least %s. %.4g is too much; the limit is in between.", rate_words(a, p->passing), p->failing);
-  else if (isfinite(p->passing))
-    say(a, "At least %s: the greatest load that was tried. The limit was not found.", rate_words(a, p->passing));
-  else if (p->knee > 0 && requests != NULL)
-    say(a, "%s, with %lld in flight: more in flight bring less than 5 %% more.", figure_words(a, requests), (long long)p->knee);
-  else {
-    const struct summary_objective *worst = worst_objective(p);
-    if (worst == NULL) say_none(a, "no load was searched, and no objective says what is too much", "load: saturation");
-    else if (is_missed(worst))
-      say(a, "Less than the %s that were offered: %s.", rate_words(a, c->regime.rate_per_s), objective_words(a, worst));
-    else
-      say(a, "At least the %s that were offered: %s. More was not tried.", rate_words(a, c->regime.rate_per_s), objective_words(a, worst));
-  }
+  if (passing && failing) say(a, "At least %s. %.4g is too much; the limit is in between.", rate_words(a, a->p->passing), a->p->failing);
+  else if (passing) say(a, "At least %s: the greatest load that was tried. The limit was not found.", rate_words(a, a->p->passing));
+  else if (a->p->knee > 0) answer_climbed(a);
+  else answer_offered(a);
 }
 
 /* "5.8 times [5.1, 6.8]" */
-static const char *factor_words(struct answering *a, const struct effect_measured *e) {
-  int decimals = e->ratio < 10 ? 2 : e->ratio < 100 ? 1 : 0;
-  return arena_printf(a->arena, "%.*f times [%.*f, %.*f]", decimals, e->ratio, decimals, e->low, decimals, e->high);
+static const char *factor_words(struct answering *a, double ratio, double low, double high) {
+  int decimals = ratio < 10 ? 2 : ratio < 100 ? 1 : 0;
+  return arena_printf(a->arena, "%.*f times [%.*f, %.*f]", decimals, ratio, decimals, low, decimals, high);
 }
 
 static void answer_better(struct answering *a) {
@@ -305,11 +337,14 @@ static void answer_better(struct answering *a) {
   struct effect_measured *e = arena_alloc(a->arena, 1, sizeof *e);
   effect_measure(a->from->before, a->from->summary, a->from->interleaved, a->contract, e);
   a->to->effect = e;
-  const char *factor = e->name[0] != 0 ? arena_printf(a->arena, "%s is %s what it was", e->name, factor_words(a, e)) : e->figure;
-  bool other = e->figure[0] != 0 && e->name[0] != 0 && strcmp(e->figure, e->name) != 0;
+  const char *first = e->name[0] != 0 ? factor_words(a, e->ratio, e->low, e->high) : "";
+  const char *factor = arena_printf(a->arena, "%s is %s what it was", e->name, first);
+  if (e->figure[0] != 0 && strcmp(e->figure, e->name) != 0) /* what decided is told first */
+    factor = arena_printf(a->arena, "%s is %s what it was (%s: %s)", e->figure,
+                          factor_words(a, e->figure_ratio, e->figure_low, e->figure_high), e->name, first);
   switch (e->effect) {
-    case EFFECT_IMPROVED: say(a, "Yes: %s%s%s.", factor, other ? "; better for sure: " : "", other ? e->figure : ""); break;
-    case EFFECT_WORSE: say(a, "No, it got worse: %s%s%s.", factor, other ? "; worse for sure: " : "", other ? e->figure : ""); break;
+    case EFFECT_IMPROVED: say(a, "Yes: %s.", factor); break;
+    case EFFECT_WORSE: say(a, "No, it got worse: %s.", factor); break;
     case EFFECT_NONE: say(a, "No: it is the same within the margin; %s.", factor); break;
     default: say_none(a, e->why, "lynxbench compare BEFORE.yaml AFTER.yaml, which runs both in turn");
   }
@@ -319,6 +354,14 @@ static void answer_better(struct answering *a) {
 static const struct answer_tile *missed_promise(const struct answering *a) {
   for (int i = 0; i < ANSWER_TILES; i++)
     if (a->to->tiles[i].state == TILE_MISSED) return &a->to->tiles[i];
+  return NULL;
+}
+
+/* A promise that nothing decides; NULL: none. */
+static const struct answer_tile *open_promise(const struct answering *a) {
+  static const int promises[] = {TILE_CAPACITY, TILE_COST};
+  for (size_t i = 0; i < LYNX_COUNT(promises); i++)
+    if (a->to->tiles[promises[i]].state == TILE_UNKNOWN) return &a->to->tiles[promises[i]];
   return NULL;
 }
 
@@ -345,26 +388,39 @@ static void answer_as_ordered(struct answering *a) {
             : ".");
   else if (missed != NULL) say(a, "No: %s was promised as %s, and is %s.", missed->name, missed->promised, missed->measured);
   else if (!is_answerable(a)) return;
-  else if (s->n_expected > 0) {
+  else if (open_promise(a) != NULL) {
+    const struct answer_tile *t = open_promise(a);
+    const char *known = t->measured[0] != 0 ? arena_printf(a->arena, "%s does not decide it", t->measured) : "was not measured";
+    say_none(a, arena_printf(a->arena, "%s was promised as %s, and %s", t->name, t->promised, known), t->next);
+    if (s->n_expected > 0) a->to->sentence = arena_printf(a->arena, "Not decided: the ordered facts were found; %s.", a->to->why);
+  } else if (s->n_expected > 0)
     say(a, "Yes: %s, by what this system reports of itself.",
         s->n_expected == 1 ? "the ordered fact was found"
                            : arena_printf(a->arena, "all %lld ordered facts were found", (long long)s->n_expected));
-  } else if (a->to->tiles[TILE_CAPACITY].state == TILE_KEPT || a->to->tiles[TILE_COST].state == TILE_KEPT)
-    say(a, "Yes: what was promised was measured.");
-  else say_none(a, "nothing was measured that shows what was promised", "load: saturation");
+  else say(a, "Yes: what was promised was measured.");
   if (a->to->state == ANSWER_MEASURED && (s->n_departures > 0 || missed != NULL)) a->to->state = ANSWER_NOT_AS_ORDERED;
 }
 
 static void answer_cost(struct answering *a) {
   struct interval cost;
   const char *lacks = a->contract != NULL ? question_kind_lacks(a->contract, QUESTION_COST) : "a price (cost.price_per_hour)";
-  if (lacks != NULL)
+  if (lacks != NULL) {
     say_none(a, arena_printf(a->arena, "the contract asks for a cost, and lacks %s", lacks), "cost: {price_per_hour, currency}");
-  else if (!is_answerable(a)) return;
-  else if (!cost_of(a, a->p, &cost)) say_none(a, "the run has no throughput", "");
-  else
-    say(a, "%s %s, at %s %.6g an hour%s.", cost_words(a, &cost), million_words(a->p), a->contract->cost.currency,
-        a->contract->cost.price_per_hour, load_words(a));
+    return;
+  }
+  if (!is_answerable(a)) return;
+  if (!cost_of(a, a->p, &cost)) {
+    say_none(a, "the run has no throughput", "");
+    return;
+  }
+  const struct summary_objective *worst = worst_objective(a->p);
+  const struct answer_tile *promised = &a->to->tiles[TILE_COST];
+  const char *broken = promised->state == TILE_MISSED ? arena_printf(a->arena, "; promised was %s", promised->promised) : "";
+  const char *missed = worst != NULL && is_missed(worst)
+                           ? arena_printf(a->arena, "; it misses its objective: %s", objective_words(a, worst))
+                           : "";
+  say(a, "%s %s, at %s %.6g an hour%s%s%s.", cost_words(a, &cost), million_words(a->p), a->contract->cost.currency,
+      a->contract->cost.price_per_hour, load_words(a), broken, missed);
 }
 
 /* Is the first better than the second beyond what both intervals leave open? */
@@ -376,8 +432,25 @@ static bool is_better(const struct summary_figure *f, const struct summary_figur
   return f->better == BETTER_MORE ? f->value > than->value : f->value < than->value;
 }
 
+/* Speed that misses an objective, or the gate, is not asked for. */
 static bool is_candidate(const struct summary_precision *p) {
-  return is_claimed(p) && p->gate != ACCURACY_FAILS;
+  const struct summary_objective *worst = worst_objective(p);
+  return is_claimed(p) && p->gate != ACCURACY_FAILS && (worst == NULL || !is_missed(worst));
+}
+
+/* "; bf16 misses its objective: ..." */
+static const char *left_out_words(struct answering *a) {
+  const struct summary *s = a->from->summary;
+  const char *text = "";
+  for (size_t i = 0; s != NULL && i < s->n_precisions; i++) {
+    const struct summary_precision *p = &s->precisions[i];
+    const struct summary_objective *worst = worst_objective(p);
+    if (is_candidate(p)) continue;
+    if (!is_claimed(p)) text = arena_printf(a->arena, "%s; %s supports no claim", text, p->name);
+    else if (p->gate == ACCURACY_FAILS) text = arena_printf(a->arena, "%s; %s fails the gate for accuracy", text, p->name);
+    else if (worst != NULL) text = arena_printf(a->arena, "%s; %s misses its objective: %s", text, p->name, objective_words(a, worst));
+  }
+  return text;
 }
 
 static void answer_which(struct answering *a) {
@@ -390,22 +463,26 @@ static void answer_which(struct answering *a) {
     if (best == NULL || is_better(f, headline_of(a, best))) second = best, best = p;
     else if (second == NULL || is_better(f, headline_of(a, second))) second = p;
   }
+  const char *others = left_out_words(a);
   if (best == NULL) {
-    if (is_answerable(a)) say_none(a, "no precision that passes its gate has a figure", "");
+    if (is_answerable(a)) say(a, "None: %s.", others[0] != 0 ? others + 2 : "there is no figure");
+    return;
+  }
+  if (second == NULL && s->n_precisions > 1) {
+    const struct summary_figure *only = headline_of(a, best);
+    a->p = best;
+    say(a, "%s%s: %s %s%s.", best->name, load_words(a), only->name, figure_words(a, only), others);
     return;
   }
   if (second == NULL) {
-    say_none(a,
-             s->n_precisions > 1 ? arena_printf(a->arena, "only %s supports a claim", best->name)
-                                 : "one run of one precision has nothing beside it",
-             arena_printf(a->arena, "lynxbench compare A.lynx %s", a->from->file));
+    say_none(a, "one run of one precision has nothing beside it", arena_printf(a->arena, "lynxbench compare A.lynx %s", a->from->file));
     return;
   }
   const struct summary_figure *f = headline_of(a, best), *other = headline_of(a, second);
   a->p = best;
   if (is_separated(f, other))
-    say(a, "%s: %s %s; %s comes next with %s%s.", best->name, f->name, figure_words(a, f), second->name, figure_words(a, other),
-        load_words(a));
+    say(a, "%s%s: %s %s; %s comes next with %s%s.", best->name, load_words(a), f->name, figure_words(a, f), second->name,
+        figure_words(a, other), others);
   else {
     say_none(a, arena_printf(a->arena, "the intervals of %s and %s overlap", best->name, second->name),
              "more sessions (method.sessions), or longer ones (method.counted)");
@@ -430,6 +507,23 @@ static void answer_limit(struct answering *a) {
   say(a, "%s. Whose: %s. It was %s by an experiment.", f->title, f->whose, f->rung);
 }
 
+/* How many bits a name says: of what is not known, 0. */
+static int bits_of(const char *name) {
+  static const struct {
+    const char *name;
+    int bits;
+  } known[] = {{"f64", 64}, {"fp64", 64}, {"f32", 32},     {"fp32", 32},     {"float32", 32}, {"tf32", 19}, {"bf16", 16},
+               {"f16", 16}, {"fp16", 16}, {"float16", 16}, {"bfloat16", 16}, {"fp8", 8},      {"f8", 8},    {"int8", 8},
+               {"w8a8", 8}, {"fp4", 4},   {"nvfp4", 4},    {"int4", 4},      {"w4a16", 4}};
+  for (size_t i = 0; i < LYNX_COUNT(known); i++)
+    if (strcasecmp(name, known[i].name) == 0) return known[i].bits;
+  return 0;
+}
+
+static bool is_higher(const char *name, const char *reference) {
+  return bits_of(name) > 0 && bits_of(reference) > 0 && bits_of(name) > bits_of(reference);
+}
+
 enum gain { GAIN_UNKNOWN, GAIN_NONE, GAIN_SURE };
 
 /* What a precision brings beside the reference, by the figure that the target names first. */
@@ -442,8 +536,11 @@ static enum gain gain_of(struct answering *a, const struct summary_precision *p,
 /* "int8 keeps 99.7 % of f32's accuracy (at least 99 % is asked), and its output throughput is ... instead of ..." */
 static void put_gate(struct answering *a, const struct summary_precision *p, const struct summary_precision *reference,
                      struct buffer *out) {
+  const struct summary_objective *worst = worst_objective(p);
   (void)buffer_printf(out, "%s keeps %.4g %% of %s's accuracy (at least %.4g %% is asked)", p->name, 100 * p->accuracy_ratio,
                       a->contract->accuracy.reference, 100 * a->contract->accuracy.at_least_ratio);
+  if (p->gate == ACCURACY_PASSES && worst != NULL && is_missed(worst))
+    (void)buffer_printf(out, ", and misses its objective: %s", objective_words(a, worst));
   enum gain gain = p->gate == ACCURACY_PASSES ? gain_of(a, p, reference) : GAIN_UNKNOWN;
   if (gain == GAIN_UNKNOWN) return;
   const struct summary_figure *f = headline_of(a, p);
@@ -467,12 +564,13 @@ static void answer_precision(struct answering *a) {
   for (int round = 0; round < 2; round++) /* those that pass come first */
     for (size_t i = 0; s != NULL && i < s->n_precisions; i++) {
       const struct summary_precision *p = &s->precisions[i];
-      if (strcmp(p->name, name) == 0 || p->gate != (round == 0 ? ACCURACY_PASSES : ACCURACY_FAILS)) continue;
+      if (strcmp(p->name, name) == 0 || is_higher(p->name, name) || p->gate != (round == 0 ? ACCURACY_PASSES : ACCURACY_FAILS)) continue;
       (void)buffer_text(&text, n++ > 0 ? "; " : "");
+      if (round == 1 && n_passing > 0) (void)buffer_text(&text, "not ");
       put_gate(a, p, reference, &text);
       n_passing += p->gate == ACCURACY_PASSES;
     }
-  if (n == 0 && is_answerable(a)) say_none(a, "the accuracy of no lower precision is known", "");
+  if (n == 0 && is_answerable(a)) say_none(a, "no lower precision than the reference has a known accuracy", "");
   else if (n > 0) say(a, "%s: %s.", n_passing > 0 ? "Yes" : "No", text.data);
   buffer_release(&text);
 }
@@ -481,6 +579,10 @@ static void answer_precision(struct answering *a) {
 
 static const char *ordered_words(struct answering *a, int64_t n) {
   return arena_printf(a->arena, "%lld fact%s", (long long)n, LYNX_S(n));
+}
+
+static bool is_offered(const struct contract *c) {
+  return c->regime.load == LOAD_CONSTANT || c->regime.load == LOAD_POISSON || c->regime.load == LOAD_BURSTY;
 }
 
 static void tile_capacity(struct answering *a, struct answer_tile *t) {
@@ -501,8 +603,13 @@ static void tile_capacity(struct answering *a, struct answer_tile *t) {
     t->measured = isfinite(high) ? arena_printf(a->arena, "at least %s; %.4g is too much", rate_words(a, low), high)
                                  : arena_printf(a->arena, "at least %s", rate_words(a, low));
   } else if (p->knee > 0 && requests != NULL) {
-    low = requests->low, high = requests->high;
-    t->measured = figure_words(a, requests);
+    const struct summary_objective *worst = worst_objective(p);
+    bool held = worst == NULL || is_kept(worst), out = is_climbed_out(a);
+    low = held ? requests->low : NAN, high = held && out ? NAN : requests->high;
+    t->measured = arena_printf(a->arena, "%s%s", !held ? "less than " : out ? "at least " : "", figure_words(a, requests));
+  } else if (c != NULL && is_offered(c) && worst_objective(p) != NULL && is_kept(worst_objective(p)) && keeps_up(a)) {
+    low = c->regime.rate_per_s;
+    t->measured = arena_printf(a->arena, "at least %s", rate_words(a, low));
   } else t->next = "load: saturation";
   if (!asked) t->state = TILE_NOT_ASKED;
   else if (low >= promised) t->state = TILE_KEPT;
@@ -584,7 +691,7 @@ static void tile_ordered(struct answering *a, struct answer_tile *t) {
   t->state = n > 0 ? TILE_UNKNOWN : TILE_NOT_ASKED;
   if (n == 0) return;
   t->promised = ordered_words(a, n);
-  if (s == NULL || a->p == NULL || s->n_expected == 0) return;
+  if (s == NULL || a->p == NULL || s->n_expected == 0 || a->p->fingerprint[0] == 0) return; /* nothing was captured */
   t->state = s->n_departures > 0 ? TILE_MISSED : TILE_KEPT;
   t->measured = s->n_departures > 0 ? arena_printf(a->arena, "%zu of %lld differ%s", s->n_departures, (long long)s->n_expected,
                                                    s->n_departures == 1 ? "s" : "")
@@ -603,6 +710,40 @@ static void make_tiles(struct answering *a) {
   }
 }
 
+/* How fast, how many, at what cost: each precision has its own answer. */
+static bool is_of_each(const struct answering *a) {
+  const struct summary *s = a->from->summary;
+  bool own = a->to->kind == QUESTION_HOW_FAST || a->to->kind == QUESTION_HOW_MANY || a->to->kind == QUESTION_COST;
+  return own && s != NULL && s->n_precisions > 1;
+}
+
+static void answer_each(struct answering *a, void (*rule)(struct answering *)) {
+  const struct summary_precision *asked = a->p;
+  const struct summary *s = a->from->summary;
+  const char *all = "", *why = "", *next = "";
+  bool any = false;
+  for (size_t i = 0; i < s->n_precisions; i++) {
+    a->p = &s->precisions[i];
+    rule(a);
+    all = arena_printf(a->arena, "%s%s%s: %s", all, i > 0 ? " " : "", a->p->name, a->to->sentence);
+    any = any || a->to->state != ANSWER_NONE;
+    if (a->to->state == ANSWER_NONE) why = a->to->why, next = a->to->next;
+  }
+  a->p = asked;
+  a->to->sentence = all;
+  a->to->state = any ? ANSWER_MEASURED : ANSWER_NONE;
+  a->to->why = any ? "" : why;
+  a->to->next = any ? "" : next;
+}
+
+/* It begins with a capital, but where a precision's name begins it. */
+static const char *begun(struct answering *a, const char *text) {
+  char *sentence = arena_copy(a->arena, text);
+  bool named = a->to->kind == QUESTION_WHICH || is_of_each(a);
+  if (sentence[0] >= 'a' && sentence[0] <= 'z' && !named) sentence[0] = (char)(sentence[0] - 'a' + 'A');
+  return sentence;
+}
+
 void answer_make(const struct answer_evidence *evidence, struct arena *arena, struct answer *ret) {
   static void (*const rules[QUESTION_KINDS])(struct answering *) = {
       [QUESTION_HOW_FAST] = answer_how_fast,     [QUESTION_HOW_MANY] = answer_how_many,  [QUESTION_BETTER] = answer_better,
@@ -613,13 +754,11 @@ void answer_make(const struct answer_evidence *evidence, struct arena *arena, st
   *ret = (struct answer){.kind = c != NULL ? contract_asks(c) : QUESTION_HOW_FAST, .sentence = "", .why = "", .next = "", .precision = ""};
   ret->question = c != NULL && c->question != NULL ? c->question : question_kind_words(ret->kind);
   make_tiles(&a);
-  rules[ret->kind](&a);
-  if (ret->sentence[0] != 0) {
-    char *sentence = arena_copy(arena, ret->sentence);
-    bool named = ret->kind == QUESTION_WHICH; /* it begins with a precision's name */
-    if (sentence[0] >= 'a' && sentence[0] <= 'z' && !named) sentence[0] = (char)(sentence[0] - 'a' + 'A');
-    ret->sentence = sentence;
-  }
+  const struct summary_precision *asked = a.p;
+  if (is_of_each(&a)) answer_each(&a, rules[ret->kind]);
+  else rules[ret->kind](&a);
+  if (a.p != asked) make_tiles(&a); /* the rule chose another precision */
+  ret->sentence = begun(&a, ret->sentence);
   if (a.p != NULL) ret->precision = a.p->name;
   if (ret->state == ANSWER_MEASURED && ret->tiles[TILE_ORDERED].state == TILE_MISSED) ret->state = ANSWER_NOT_AS_ORDERED;
 }

@@ -91,8 +91,6 @@ static void add_objectives(struct result *r, const struct result_precision *p, s
 static void add_answers(struct result *r, const struct result_precision *p, struct summary_precision *to) {
   const struct result_certificate *c = &p->certificate;
   add_objectives(r, p, to);
-  to->passing = c->searched && c->passing > 0 ? number_round(c->passing, DIGITS) : NAN;
-  to->failing = c->searched && c->failing > 0 ? number_round(c->failing, DIGITS) : NAN;
   to->certified = c->certified || c->range_ended;
   to->knee = p->knee;
   if (!contract_states(&r->contract, "accuracy") || !p->accuracy_known) return;
@@ -119,6 +117,9 @@ void summary_make(struct result *r, struct summary *ret) {
                                      .failing = NAN,
                                      .accuracy_ratio = NAN};
     if (to->left_out == NULL) to->no_claim = why_no_claim(r, i);
+    const struct result_certificate *c = &p->certificate;
+    to->passing = c->searched && c->passing > 0 ? number_round(c->passing, DIGITS) : NAN;
+    to->failing = c->searched && c->failing > 0 ? number_round(c->failing, DIGITS) : NAN;
     size_t n = session_figures(&r->contract, p->has_tokens, p->accuracy_known, figures);
     to->figures = arena_alloc(&r->arena, n + MACHINE_SPEED_FIGURES, sizeof *to->figures);
     for (size_t f = 0; f < n && to->left_out == NULL; f++) add_figure(r, p, &figures[f], to);

@@ -232,7 +232,7 @@ void decision_plan(const struct result *sealed, struct decision_report *ret) {
   gather(&sealed->contract, sealed, NULL, 0, &unlike, ret);
   double slack = result_search_slack(sealed);
   if (slack >= special_log(1 + ret->margin))
-    ret->why = arena_printf(&ret->arena, "%s: no number of sessions decides that", say_slack(ret, slack));
+    ret->too_few = true, ret->why = arena_printf(&ret->arena, "%s: no number of sessions decides that", say_slack(ret, slack));
 }
 
 void decision_make(const struct result *sealed, const struct result *again, struct decision_report *ret) {

@@ -142,7 +142,8 @@ def test_other_loads_are_no_before_and_after(asked):
 
 def test_what_is_only_stated_is_not_confirmed(asked):
     data, _ = asked.meeting(asked.bundles["limit"])
-    wanted = "Not confirmed yet: A timer paces the tokens. Whose: serving, platform. It is stated; no experiment has tested it."
+    wanted = "Not confirmed yet: A timer paces the tokens. Whose: serving, platform. It is stated; "
+    wanted += "no experiment has tested it."
     assert data["answer"]["sentence"] == wanted
     assert data["answer"]["state"] == "no answer yet"
 

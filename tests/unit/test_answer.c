@@ -19,6 +19,7 @@ static struct contract parse(const char *text, struct arena *arena, struct probl
 #define OPEN "lynxbench: 1\nregime: {load: poisson, rate_per_s: 20}\n"
 #define CLOSED "lynxbench: 1\nregime: {load: closed, concurrency: 8}\n"
 #define SEARCH "lynxbench: 1\nregime: {load: saturation, rate_per_s: 20, to_per_s: 2000}\n"
+#define CLIMB "lynxbench: 1\nregime: {load: climb, concurrency: 16}\n"
 #define SLO "slo: [{metric: time_to_first_token, quantile: 0.99, at_most: 200ms}]\n"
 #define TWO "precisions: [f32, int8]\nexecutor: {start: {command: [server, \"{precision}\"]}}\n"
 #define GATE "accuracy: {text_file: t.txt, at_least_ratio: 0.99}\n" TWO
@@ -138,11 +139,67 @@ static void check_sentences(void) {
   check_one(CLOSED, NULL, NULL, NULL, ANSWER_NONE, "No answer yet: nothing is measured.");
 }
 
+/* What is not shown is not said: of a climb that ended at its cap, of a load that is not answered, of an estimate. */
+static void check_limits(void) {
+  struct summary s = make(1600);
+  precisions[0].knee = 8;
+  check_one(CLIMB, &s, NULL, NULL, ANSWER_MEASURED, "100 requests/s [98, 102], with 8 in flight: more in flight bring less than 5 % more.");
+  precisions[0].knee = 16;
+  check_one(CLIMB, &s, NULL, NULL, ANSWER_MEASURED,
+            "At least 100 requests/s [98, 102], with 16 in flight, the most that were allowed. The limit was not found.");
+  precisions[0].objectives = &objective;
+  precisions[0].n_objectives = 1;
+  objective.verdict = OBJECTIVE_FAILS;
+  check_one(CLIMB SLO, &s, NULL, NULL, ANSWER_MEASURED,
+            "Less than 100 requests/s [98, 102]: with 16 in flight, time to first token p99 is 100 ms (at most 200 ms).");
+  objective.verdict = OBJECTIVE_HOLDS;
+  precisions[0].knee = 0;
+  const char *offered = "lynxbench: 1\nregime: {load: poisson, rate_per_s: 240}\n" SLO "question_kind: how_many\n";
+  check_one(offered, &s, NULL, NULL, ANSWER_MEASURED,
+            "Less than the 240 requests/s that were offered: 100 requests/s [98, 102] were answered.");
+  objective.verdict = OBJECTIVE_MET;
+  check_one(
+      OPEN SLO "question_kind: how_many\n", &s, NULL, NULL, ANSWER_NONE,
+      "No answer yet: at the 20 requests/s that were offered it is not sure that time to first token p99 is 100 ms (at most 200 ms).");
+  check_one(OPEN SLO, &s, NULL, NULL, ANSWER_MEASURED,
+            "It meets its objectives by the estimate, not for sure: time to first token p99 is 100 ms (at most 200 ms), at 20 requests/s.");
+  s = make(1600);
+  precisions[0].no_claim = "no saturation point is certified";
+  precisions[0].failing = 20;
+  check_one(SEARCH, &s, NULL, NULL, ANSWER_NONE,
+            "Not certified: no load was sustained; 20 requests/s, the least that failed, were too much.");
+}
+
+/* The order of a list decides nothing. */
+static void check_precisions(void) {
+  struct summary s = make(1600);
+  s.n_precisions = 2;
+  check_one(CLOSED TWO "question_kind: how_fast\n", &s, NULL, NULL, ANSWER_MEASURED,
+            "f32: output throughput 1,600 tokens/s [1,568, 1,632], with 8 in flight. int8: output throughput 3,200 tokens/s [3,136, "
+            "3,264], with 8 in flight.");
+  static struct summary_objective missed;
+  missed = objective;
+  missed.verdict = OBJECTIVE_FAILS;
+  precisions[1].objectives = &missed;
+  precisions[1].n_objectives = 1;
+  check_one(CLOSED SLO TWO, &s, NULL, NULL, ANSWER_MEASURED,
+            "f32, with 8 in flight: output throughput 1,600 tokens/s [1,568, 1,632]; int8 misses its objective: time to first token p99 is "
+            "100 ms (at most 200 ms).");
+  s = make(1600);
+  s.n_precisions = 2;
+  precisions[0].gate = ACCURACY_PASSES;
+  precisions[0].accuracy_ratio = 1;
+  check_one(CLOSED "accuracy: {text_file: t.txt, at_least_ratio: 0.99, reference: int8}\n" TWO "question_kind: precision\n", &s, NULL, NULL,
+            ANSWER_NONE, "No answer yet: no lower precision than the reference has a known accuracy.");
+}
+
 static void check_orders(void) {
   struct summary s = make(1600);
   const char *departures[] = {"accelerator.cpu.model (Hardware): expected 'A', found 'B'"};
   const char *ordered = CLOSED "question_kind: as_ordered\nexecutor: {expect: {accelerator.cpu.model: A}}\n";
   s.n_expected = 1;
+  check_one(SEARCH "executor: {expect: {accelerator.cpu.model: A}}\nquestion_kind: as_ordered\ntargets: {requests_per_s: 300}\n", &s, NULL,
+            NULL, ANSWER_NONE, "Not decided: the ordered facts were found; capacity was promised as 300 requests/s, and was not measured.");
   check_one(ordered, &s, NULL, NULL, ANSWER_MEASURED, "Yes: the ordered fact was found, by what this system reports of itself.");
   s.departures = departures;
   s.n_departures = 1;
@@ -178,7 +235,7 @@ static void check_pairs(void) {
             "No answer yet: one run has no before and after (it measured 1,600 tokens/s [1,568, 1,632]).");
   after.n_precisions = 2;
   check_one(CLOSED TWO, &after, NULL, NULL, ANSWER_MEASURED,
-            "int8: output throughput 3,200 tokens/s [3,136, 3,264]; f32 comes next with 1,600 tokens/s [1,568, 1,632], with 8 in flight.");
+            "int8, with 8 in flight: output throughput 3,200 tokens/s [3,136, 3,264]; f32 comes next with 1,600 tokens/s [1,568, 1,632].");
   figures[1][0].value = 1610;
   figures[1][0].low = 1590;
   figures[1][0].high = 1630;
@@ -247,6 +304,8 @@ static void check_digest(void) {
 int main(void) {
   check_kinds();
   check_sentences();
+  check_limits();
+  check_precisions();
   check_orders();
   check_pairs();
   check_tiles();
