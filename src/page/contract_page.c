@@ -25,7 +25,7 @@ static void put_series(struct frame *f, const struct board_contract *c, const st
   if (newest.no_claim != NULL) (void)buffer_text(text, ", no claim");
   markup_whole(m, "td", newest.no_claim != NULL ? "n dim" : "n", text->data);
   markup_open(m, "td", NULL);
-  spark_put(m, &c->history, s);
+  if (s->n_values > 1) spark_put(m, &c->history, s);
   markup_close(m);
   buffer_clear(text);
   bool worse = false;

@@ -77,14 +77,19 @@ static void put_section(struct frame *f, const struct board_run *run, const char
   markup_close(&f->markup);
 }
 
-/* The question and its answer by this run alone. */
+/* The question and its answer by this run, and by the one from before the change that it measured. */
 static void put_answer(struct frame *f, const struct board_run *run, enum disclosure level, struct arena *arena) {
   const struct board_contract *c = &f->pages->board->contracts[run->contract];
   struct answer answer;
   struct summary shown;
   if (run->summary != NULL) withhold_summary(level, run->summary, arena, &shown);
-  answer_make(&(struct answer_evidence){.contract = c->contract, .summary = run->summary != NULL ? &shown : NULL, .file = "RUN.lynx"},
-              arena, &answer);
+  const struct board_iteration *x = run->n_iterations > 0 ? &run->iterations[run->n_iterations - 1] : NULL;
+  const struct answer_evidence evidence = {.contract = c->contract,
+                                           .summary = run->summary != NULL ? &shown : NULL,
+                                           .before = x != NULL ? f->pages->board->runs[x->before].summary : NULL,
+                                           .interleaved = true,
+                                           .file = "RUN.lynx"};
+  answer_make(&evidence, arena, &answer);
   if (run->summary == NULL) answer_refuse(&answer, "No answer yet: the entry carries no figures of this analysis.");
   withhold_answer(level, &answer);
   answer_html(&answer, f->markup.out);

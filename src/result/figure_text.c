@@ -13,6 +13,10 @@ void figure_put_value(double value, const char *unit, struct buffer *out) {
       (void)buffer_printf(out, "%.4g %s", value / 1e9, large[i].shown);
       return;
     }
+  if (strcmp(unit, "share") == 0) {
+    (void)buffer_printf(out, "%.4g %%", 100 * value);
+    return;
+  }
   if (strcmp(unit, "ns") == 0) (void)buffer_text(out, number_duration_text(text, sizeof text, value));
   else if (fabs(value) >= 1000 && fabs(value) < 1e12) (void)buffer_text(out, number_grouped(text, sizeof text, value, 0));
   else (void)buffer_printf(out, "%.4g", value);
@@ -20,7 +24,8 @@ void figure_put_value(double value, const char *unit, struct buffer *out) {
 }
 
 void figure_put(double value, double low, double high, const char *unit, struct buffer *out) {
-  bool is_scaled = strcmp(unit, "ns") == 0 || strcmp(unit, "bytes/s") == 0 || strcmp(unit, "operations/s") == 0;
+  bool is_scaled = strcmp(unit, "ns") == 0 || strcmp(unit, "share") == 0 || strcmp(unit, "bytes/s") == 0 ||
+                   strcmp(unit, "operations/s") == 0;
   const char *unit_of_bounds = is_scaled ? unit : "";
   figure_put_value(value, unit, out);
   if (!isfinite(low) || !isfinite(high)) return;

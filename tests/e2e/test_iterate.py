@@ -175,6 +175,32 @@ def test_whose_finding_it_is_answers(team):
         assert wanted in team("iterate", *words, codes=(2,)).stderr, words
 
 
+def test_who_signs_the_decision_has_not_measured_again(team):
+    """Another team compares two runs of one team: that verifies nothing, and the page says whose runs they were."""
+    again = team.run("again-fast", "5ms")
+    team("ledger", "key", "sre", "--out", team.folder)
+    team("ledger", "policy", team.ledger, "--team", team.folder / "sre.pub")
+    sre = team.folder / "sre.key"
+    team("verify", again, "--against", team.fast, "--ledger", team.ledger, "--key", sre, codes=(0, 1, 3, 4))
+    team("site", team.ledger, team.folder / "compared")
+    digest = l.show(again)["contract"]["digest"]
+    meeting = json.loads((team.folder / "compared" / "meeting" / f"{digest}.json").read_text())
+    assert meeting["answer"]["state"] != "verified", meeting["answer"]
+    said = [s["text"] for s in meeting["statements"]]
+    assert [t for t in said if t.startswith("sre compared it with a run of ml: ")], said
+    assert [t for t in said if t.startswith("Whether another team measures the same")], said
+
+
+def test_the_margin_is_that_of_before(team):
+    """A contract that calls more the same closes nothing."""
+    lax = team.folder / "lax.yaml"
+    terms = "{conditions_differ_at_most: 1"
+    lax.write_text(team.contract.read_text().replace(terms, terms + ", margin: 0.9"))
+    run = team.run("lax", "5ms", lax)
+    r = team("iterate", "measure", team.slow, run, "--change", "x", codes=(2,))
+    assert "found runs of different contracts (decision: A" in r.stderr or "decision.margin" in r.stderr, r.stderr
+
+
 def test_filters(team):
     finding = team.open("for a filter")
     listed = lambda *flags: {x["finding"] for x in json.loads(team("iterate", "list", "--json", *flags).stdout)}
