@@ -197,7 +197,11 @@ static bool cost_of(struct answering *a, const struct summary_precision *p, stru
 /* Three digits that count, as of money. */
 static const char *money_words(struct answering *a, double value) {
   int decimals = 0;
-  for (double x = fabs(value); x > 0 && x < 100 && decimals < 9; x *= 10) decimals++;
+  double x = fabs(value);
+  while (x > 0 && x < 100 && decimals < 9) {
+    x *= 10;
+    decimals++;
+  }
   return arena_printf(a->arena, "%.*f", decimals, value);
 }
 
@@ -299,7 +303,7 @@ static void answer_offered(struct answering *a) {
 
 static void answer_how_many(struct answering *a) {
   const struct contract *c = a->contract;
-  const char *lacks = c != NULL ? question_kind_lacks(c, QUESTION_HOW_MANY) : NULL;
+  const char *lacks = c != NULL ? question_kind_lacks(c, QUESTION_HOW_MANY) : "its words";
   bool passing = a->p != NULL && isfinite(a->p->passing), failing = a->p != NULL && isfinite(a->p->failing);
   if (lacks != NULL) {
     say_none(a, arena_printf(a->arena, "the contract asks how many, and lacks %s", lacks), "load: saturation");
