@@ -20,7 +20,7 @@ WANTED = {
     "better": r"No answer yet: one run has no before and after \(it measured .* tokens/s.*\)\.",
     "as_ordered": r"No: serving\.process\.argument\.--gap is '3ms'; '2ms' was ordered \(vendor\)\.",
     "cost": r"EUR 0\.0[0-9]+ \[.*\] per million output tokens, at EUR 0\.5 an hour, with 8 in flight\.",
-    "which": r"(f32|int8), with 4 in flight: output throughput .*; (f32|int8) comes next .*|(Not decided|No answer yet): .*",
+    "which": r"(f32|int8), with 4 in flight: output throughput .*; .*|(Not decided|No answer yet): .*",
     "limit": r"No answer yet: figures name no cause\.",
     "precision": r"(Yes|No): int8 keeps [0-9.]+ % of f32's accuracy \(at least 99 % is asked\).*",
 }
